@@ -13,15 +13,16 @@ use flashgc_base::table::bytes_of;
 /// A block number, 0 to N - 1.
 pub type BlockId = u32;
 
-/// Set in a valid count while the block may not be picked: it is open, or waits erased in a pool.
-/// A masked count compares above every candidate's, so minimum searches need no second look.
+/// Bit of a valid count that is set while the block may not be picked: it is open, or waits erased
+/// in a pool. A masked count is larger than that of every candidate, so a search for the minimum
+/// needs no second look.
 pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 
-/// The place that takes the columns of a dropped block table, if somebody still looks at them.
+/// A place that outlives a block table. When the table is dropped, its columns move here for
+/// readers that still use them.
 pub type Keeper = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// The keeper that the columns of a table are lent to. A copy has columns of its own, which nobody
-/// keeps.
+/// The keeper of a table whose columns were lent. A cloned table has no keeper.
 #[derive(Debug)]
 struct Lent(Option<Keeper>);
 
@@ -35,15 +36,15 @@ impl Clone for Lent {
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "block table")]
 pub struct BlockTable {
-    /// Valid pages a block, with [`NOT_A_CANDIDATE`] set where it applies.
+    /// Valid pages of each block, with [`NOT_A_CANDIDATE`] set where it applies.
     #[snapshot(table)]
     counts: Vec<u16>,
     #[snapshot(table)]
     erases: Vec<u32>,
-    /// Programmed since its last erase.
+    /// `true` for a block that was programmed since its last erase.
     #[snapshot(table)]
     programmed: Vec<bool>,
-    /// Zombies a block; empty where none are kept.
+    /// Zombies of each block; empty if zombies are not counted.
     #[snapshot(table)]
     zombies: Vec<u16>,
     #[snapshot(state)]
@@ -61,8 +62,8 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
-    /// A table that has a shape and nothing else. From it a policy is made to see whether that is
-    /// possible, without the memory of a drive.
+    /// A table with a shape but without columns. It serves to check that a policy can be made,
+    /// before the memory of a drive is allocated.
     pub(crate) fn of_shape(geometry: &Geometry) -> Self {
         Self {
             counts: Vec::new(),
@@ -103,7 +104,7 @@ impl BlockTable {
         }
     }
 
-    /// N erased blocks of a plane, the first of which is block `first` of the drive.
+    /// A table of a plane's N erased blocks. The first of them is block `first` of the drive.
     pub(crate) fn from_block(first: BlockId, geometry: &Geometry) -> Self {
         let mut blocks = Self::new(geometry);
         blocks.first = first;
@@ -128,29 +129,31 @@ impl BlockTable {
         }
     }
 
-    /// Lends the columns: when the table is dropped they go to the keeper. So their memory may be
-    /// read for as long as the reader keeps that. They never move. All readers share one keeper.
+    /// Lends the columns: when the table is dropped, the keeper takes them over. So a reader that
+    /// holds the keeper may go on reading their memory. The columns never move. All readers share
+    /// one keeper.
     pub fn lend(&mut self) -> Keeper {
         Arc::clone(self.lent.0.get_or_insert_default())
     }
 
-    /// N.
+    /// N, the number of blocks.
     #[inline]
     pub fn len(&self) -> u32 {
         self.blocks
     }
 
-    /// The number in the drive of its block 0: other than 0 in the later planes of a drive.
+    /// The number that block 0 of this table has in the drive. It is above 0 for planes after the
+    /// first.
     pub fn first(&self) -> BlockId {
         self.first
     }
 
-    /// False: a drive has at least two blocks.
+    /// Returns `false`: a drive has at least two blocks.
     pub fn is_empty(&self) -> bool {
         self.blocks == 0
     }
 
-    /// b.
+    /// b, the number of pages of a block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block
@@ -174,14 +177,14 @@ impl BlockTable {
         self.masked_count(block) & !NOT_A_CANDIDATE
     }
 
-    /// Valid pages of `block` whose new version waits in the host's cache, as far as the host has
-    /// said; 0 if no policy and no placement asks.
+    /// Valid pages of `block` whose new version waits in the host's cache, as far as hints say; 0
+    /// if zombies are not counted.
     #[inline]
     pub fn zombies(&self, block: BlockId) -> u16 {
         self.zombies.get(block as usize).copied().unwrap_or_default()
     }
 
-    /// The zombies of all blocks, in order of block number; empty where they are not counted.
+    /// The zombies of all blocks, in order of block number; empty if zombies are not counted.
     pub fn zombie_counts(&self) -> &[u16] {
         &self.zombies
     }
@@ -195,16 +198,19 @@ impl BlockTable {
         self.history.0.as_deref()
     }
 
-    /// The class for which each block was opened last, in order of block number: 0 for blocks that were
-    /// not, [`NO_CLASS`] on a drive without a placement. SLC mode does not count. Empty where no policy asks.
+    /// The class for which each block was opened last, in order of block number. It is 0 for a
+    /// block that was never opened, and [`NO_CLASS`] on a drive without a placement. Blocks opened
+    /// in SLC mode do not count. Empty if no policy asks for a history.
     pub fn classes(&self) -> &[Class] {
         self.history().map_or(&[], |history| &history.classes)
     }
 
-    /// The clock when each block was closed last, in order of block number. Empty where no policy asks.
+    /// [`BlockTable::clock`] when each block was closed last, in order of block number. Empty if no
+    /// policy asks for a history.
     ///
-    /// A block is closed when it becomes a candidate, which may be later than its last page: first
-    /// contents at 0. A block that is no candidate keeps the time until it is closed again.
+    /// A block is closed when it becomes a candidate, which may be later than the program of its
+    /// last page. The blocks of the first contents were closed at 0. A block that is no candidate
+    /// now keeps its time until it is closed again.
     pub fn closed_at(&self) -> &[u64] {
         self.history().map_or(&[], |history| &history.closed_at)
     }
@@ -214,13 +220,13 @@ impl BlockTable {
         self.history().map_or(&[], |history| &history.closed_at_host)
     }
 
-    /// Pages that the host has written to the plane since the drive was made, its first contents not
-    /// counted; 0 where no policy asks. In a pick it is current.
+    /// Pages that the host has written to the plane since the drive was made, its first contents
+    /// not counted. It is up to date while a policy picks. 0 if no policy asks for a history.
     pub fn host_clock(&self) -> u64 {
         self.history().map_or(0, |history| history.host_clock)
     }
 
-    /// A pick comes next, when the host has written this many pages.
+    /// Sets the host's clock before a pick: the host has written `pages` pages.
     #[inline]
     pub(crate) fn set_host_clock(&mut self, pages: u64) {
         if let Some(history) = &mut self.history.0 {
@@ -270,7 +276,7 @@ impl BlockTable {
     }
 
     /// Pages programmed since the drive was made, its first contents not counted: host writes and
-    /// copies. The one clock that policies know.
+    /// copies. It is the clock of the policies.
     #[inline]
     pub fn clock(&self) -> u64 {
         self.clock
@@ -282,12 +288,12 @@ impl BlockTable {
         self.clock += pages;
     }
 
-    /// First contents do not count as programs.
+    /// Sets the clock to 0 after the first contents, which do not count as programs.
     pub(crate) fn reset_clock(&mut self) {
         self.clock = 0;
     }
 
-    /// Takes over the erase counts of all blocks.
+    /// Sets the erase counts of all blocks.
     pub(crate) fn hold_erases(&mut self, erases: &[u32]) {
         self.erases.copy_from_slice(erases);
     }
@@ -334,7 +340,8 @@ impl BlockTable {
         self.programmed[block as usize] = true;
     }
 
-    /// Erases `block`; 1 if that took an erase, 0 if it was erased already.
+    /// Erases `block`. Returns the erases that this took: 0 if the block was erased already, else
+    /// 1.
     pub(crate) fn erase(&mut self, block: BlockId) -> u64 {
         let worn = std::mem::replace(&mut self.programmed[block as usize], false);
         self.erases[block as usize] += u32::from(worn);

@@ -22,8 +22,8 @@ impl CollectorInfo {
     }
 }
 
-// DAC with three regions, without a threshold: Lee et al. 2015, section 5.1; with the zombie block
-// for the zombie-aware ones, Table 1; without it the `-nz` of section 5.2.4.
+// DAC has three regions and no threshold (Lee et al. 2015, section 5.1). The zombie-aware
+// collectors have the zombie block (Table 1). Those with `-nz` have none (section 5.2.4).
 static COLLECTORS: &[CollectorInfo] = &[
     CollectorInfo::of("gc-gd", "greedy", "dac:regions=3")
         .summary("greedy with DAC (Lee et al. 2015, Table 1)"),

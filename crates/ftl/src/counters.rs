@@ -125,8 +125,8 @@ pub struct StreamTotals {
 }
 
 impl StreamTotals {
-    /// The counts of a drive whose map is on flash, with `writes` translation pages programmed: they are copies
-    /// without a stream.
+    /// Returns the counts of a drive whose map is on flash. Its `writes` programmed translation
+    /// pages count as copies without a stream.
     pub fn with_map(mut self, writes: u64) -> Self {
         let none = &mut self.streams[MOST_STREAMS];
         none.host_pages -= writes;
@@ -141,8 +141,8 @@ impl Default for StreamTotals {
     }
 }
 
-/// The digest of all decisions up to this one: one multiply-xor each; the odd constant is the 64-bit
-/// golden ratio.
+/// Returns the digest of all decisions, `decision` included: a rotation, an xor and a
+/// multiplication for each. The odd constant is 2^64 divided by the golden ratio.
 pub(crate) fn digest(decisions: u64, decision: u64) -> u64 {
     (decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -67,7 +67,7 @@ pub enum Endurance {
     Normal {
         /// Mean number of erases.
         mean: u32,
-        /// Standard deviation by mean.
+        /// Standard deviation divided by the mean.
         cv: f64,
     },
     /// Weibull distributed.
@@ -114,7 +114,7 @@ impl Endurance {
         }
     }
 
-    /// The limits of a drive of `blocks` blocks, 1 at the least.
+    /// The limits of `blocks` blocks in erases, each at least 1.
     pub(crate) fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
         (0..blocks).map(|_| self.limit(rng)).collect()
     }
@@ -123,7 +123,7 @@ impl Endurance {
         match self {
             Self::Fixed { limit } => limit,
             Self::Normal { mean, cv } => loop {
-                // Box and Muller 1958; the other of the pair is not used.
+                // Box and Muller 1958; the second number of the pair is not used.
                 let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
                 let z = radius * libm::cos(std::f64::consts::TAU * rng.unit());
                 let limit = (f64::from(mean) * (1.0 + cv * z)).round();
@@ -155,7 +155,7 @@ impl fmt::Display for Endurance {
 pub enum EndOfLife {
     /// A block has reached its limit.
     FirstFailure,
-    /// An erased block that is needed can no longer be had.
+    /// An erased block is needed, and none is left.
     SystemFailure,
 }
 
@@ -168,7 +168,7 @@ impl EndOfLife {
         Self::NAMES.iter().map(|&(name, _)| name)
     }
 
-    /// The name of this one.
+    /// The name of this event.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|&&(_, known)| known == self).map_or("", |&(name, _)| name)
     }
@@ -247,14 +247,15 @@ mod tests {
 
     #[test]
     fn limits_are_rounded_to_the_nearest_and_those_below_one_are_one_or_drawn_anew() {
-        // Weibull: more than x is exp(-(x / scale)^shape). Below 1.5 is 1, those below 0.5 included.
+        // Weibull: P(limit > x) = exp(-(x / scale)^shape). Each draw below 1.5 gives 1, even one
+        // below 0.5.
         let more = |x: f64, scale: f64, shape: f64| (-(x / scale).powf(shape)).exp();
         let text = "weibull:scale=3,shape=2";
         assert_share(text, |limit| limit == 1, 1.0 - more(1.5, 3.0, 2.0));
         assert_share(text, |limit| limit == 2, more(1.5, 3.0, 2.0) - more(2.5, 3.0, 2.0));
         assert_share(text, |limit| limit > 4, more(4.5, 3.0, 2.0));
-        // Normal with mean 2 and deviation 1, of which those below 0.5 are drawn anew: with the table's
-        // Phi(-1.5) = 0.066807 and Phi(-0.5) = 0.308538, the share of 1 is 0.241731 / 0.933193.
+        // Normal with mean 2 and deviation 1; draws below 0.5 are repeated. With Phi(-1.5) =
+        // 0.066807 and Phi(-0.5) = 0.308538 from a table, the share of 1 is 0.241731 / 0.933193.
         assert_share("normal:mean=2,cv=0.5", |limit| limit == 1, 0.241_731 / 0.933_193);
     }
 

@@ -17,7 +17,7 @@ impl FtlError {
         &self.0
     }
 
-    /// The fault, with options as `names` has them.
+    /// The text of the fault, with the names that `names` has for options.
     pub fn said(&self, names: &dyn Names) -> String {
         match self.kind() {
             FtlErrorKind::Geometry(error) => error.said(names),

@@ -25,8 +25,8 @@ impl Fill {
         Self::NAMES.iter().map(|&(name, _)| name)
     }
 
-    /// Erased blocks of `blocks` at first with a pool: where `promised` of them hold all that is
-    /// promised, and `kept` can never hold host data.
+    /// The number of erased blocks at first on a drive of `blocks` blocks with a pool. The logical
+    /// pages fill `promised` blocks, and `kept` blocks can never hold host data.
     pub(crate) fn erased(self, blocks: u32, promised: u32, kept: u32) -> u32 {
         match self {
             Self::Empty => blocks,

@@ -16,10 +16,11 @@ pub enum Frontier {
     /// internal frontier is erased and becomes the external one; if they do not fit, it becomes
     /// the new internal frontier and the collector goes on. No pool of erased blocks.
     Double,
-    /// The host writes alone in a block, and then in what the copies left of theirs. A collection takes
-    /// victims until their invalid pages make up a block. It compacts them, the last one first: their
-    /// valid pages fill one block after the other. One victim ends up erased, for the host; the block
-    /// that the copies do not fill comes after it. No pool of erased blocks.
+    /// Host writes fill a block of their own, then the rest of the block that copies have filled in
+    /// part. A collection takes victims until their invalid pages make up a block. It compacts
+    /// them, the last one first: their valid pages fill one block after the other. One victim is
+    /// left erased, and the host writes to it first; the block that the copies have filled in part
+    /// follows. No pool of erased blocks.
     Compact,
     /// One block for host writes and one for copies, taken from a pool of erased blocks in the order
     /// of the block allocation. The collector runs while the pool is at its low-water mark or below.
@@ -27,8 +28,8 @@ pub enum Frontier {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,
     },
-    /// One block for host writes and copies alike, taken from a pool as [`Frontier::Pool`] has it: a
-    /// block holds pages moved by collections next to pages written by the host between them.
+    /// One block for host writes and copies alike, taken from a pool as for [`Frontier::Pool`]: a
+    /// block holds copied pages next to pages that the host wrote.
     Mixed {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,
@@ -98,7 +99,8 @@ impl Frontier {
         })
     }
 
-    /// Checks that erased blocks wait in a pool, which `user` needs for this reason.
+    /// Checks that this frontier has a pool of erased blocks, which `user` needs because of
+    /// `reason`.
     ///
     /// # Errors
     /// A frontier without a pool.

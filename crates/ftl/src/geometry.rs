@@ -13,7 +13,7 @@ pub const UNMAPPED: u32 = u32::MAX;
 pub struct GeometryError(pub String);
 
 impl GeometryError {
-    /// The fault, with options as `names` has them.
+    /// The text of the fault, with the names that `names` has for options.
     pub fn said(&self, names: &dyn Names) -> String {
         naming::said(&self.0, names)
     }
@@ -133,7 +133,7 @@ impl Geometry {
         u64::from(self.blocks) * u64::from(self.pages_per_block)
     }
 
-    /// S_f = 1 - U/N, of the physical space.
+    /// The spare factor S_f = 1 - U/N, a share of the physical space.
     pub fn spare_factor(&self) -> f64 {
         1.0 - f64::from(self.logical_pages) / self.physical_pages() as f64
     }
@@ -145,7 +145,7 @@ impl Geometry {
         (1.0 - f64::from(self.logical_pages) / pages).max(0.0)
     }
 
-    /// (N - U)/U, of the logical space, as industry quotes it.
+    /// The over-provisioning (N - U)/U, a share of the logical space, as industry quotes it.
     pub fn overprovision(&self) -> f64 {
         self.physical_pages() as f64 / f64::from(self.logical_pages) - 1.0
     }

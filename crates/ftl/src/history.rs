@@ -13,13 +13,14 @@ pub type Class = u8;
 /// The class of a block on a drive without a placement.
 pub const NO_CLASS: Class = Class::MAX;
 
-/// Columns of a block table, an entry a block. They never move.
+/// Columns of a block table, one entry for each block. They never move.
 #[derive(Clone, Debug, State)]
 pub(crate) struct History {
-    /// The class for which it was opened last as a normal block; [`NO_CLASS`] without a placement.
+    /// The class for which each block was opened last as a normal block; [`NO_CLASS`] without a
+    /// placement.
     #[snapshot(table)]
     pub(crate) classes: Vec<Class>,
-    /// The clock when it became a candidate last.
+    /// The clock when each block became a candidate last.
     #[snapshot(table)]
     pub(crate) closed_at: Vec<u64>,
     /// The host's clock at that time.
@@ -54,8 +55,9 @@ impl History {
         self.host_clock = host_clock;
     }
 
-    /// Checks the columns of a plane whose clocks stand at `clock` and `host_clock`. `class_of` gives the
-    /// class of a block as the placement's side keeps it, if it is one of the placement's.
+    /// Checks the columns of a plane whose clocks stand at `clock` and `host_clock`. `class_of`
+    /// gives the class of a block as the frontiers of the placement know it; `None` for other
+    /// blocks.
     ///
     /// # Errors
     /// The first difference.
@@ -86,7 +88,8 @@ impl History {
     }
 }
 
-/// A history, where one is kept: the policies say that, so bytes of a drive without one do not mention it.
+/// A history, if one is kept. The policies decide that, so a checkpoint does not say whether there
+/// is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept(pub(crate) Option<Box<History>>);
 

@@ -1,10 +1,10 @@
-//! A layer from outside, whoever drives it: its counts, its wear, its digest, and what it may be able
-//! to do.
+//! The interface of every layer, whatever drives it: its counts, its wear, its digest, and its
+//! capabilities.
 //!
 //! Every layer is a [`Layer`]. The counting drive drives one in batches
 //! ([`Translation`](crate::Translation)), a drive with a clock one step at a time
 //! ([`Stepwise`](crate::Stepwise)). A layer may lack a capability, so callers ask for it:
-//! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. Nothing has a default that does nothing.
+//! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. No method does nothing by default.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{State, Value};
@@ -27,10 +27,10 @@ pub trait Layer: State + Send {
     /// The counts that every layer keeps.
     fn counters(&self) -> Counters;
 
-    /// The counts that a layer may keep.
+    /// The counts that only some layers keep.
     fn counts(&self) -> LayerCounts;
 
-    /// The wear of the blocks; `None` where they bear any number of erases.
+    /// The wear of the blocks; `None` if they withstand any number of erases.
     fn wear(&self) -> Option<&Wear>;
 
     /// Returns `true` if the drive's life is over: it is read-only, with all its data.
@@ -66,7 +66,7 @@ pub trait Layer: State + Send {
     fn memory_bytes(&self) -> u64;
 }
 
-/// The methods of a [`Layer`] that its page store has: its field `store`.
+/// Implements the methods of [`Layer`] that ask the layer's page store, its field `store`.
 macro_rules! methods_of_store {
     () => {
         fn geometry(&self) -> &Geometry {
@@ -129,12 +129,13 @@ impl LayerCounts {
 
 /// A layer that is told the stream of each write.
 pub trait TakesStreams {
-    /// The next write of each of `pages` belongs to the stream beside it; to none if `streams` is empty.
-    /// Returns of how many pages, from the first on, it has taken note: less than all where a page comes
-    /// twice in different streams. The caller writes this many pages before it names the rest.
+    /// Names the stream of the next write of each of `pages`: the entry beside it in `streams`, or
+    /// no stream if `streams` is empty. Returns the number of pages, from the first on, for which
+    /// that is recorded. These are not all if a page occurs twice with different streams. The
+    /// caller writes these pages before it names the rest.
     ///
-    /// A drive with a clock may have two writes of a page under way; the stream named last is then that
-    /// of both.
+    /// A drive with a clock may have two writes of a page under way; both then have the stream that
+    /// was named last.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -144,12 +145,13 @@ pub trait TakesStreams {
     /// none, and for a page that the drive does not have.
     fn of(&self, page: u32) -> StreamId;
 
-    /// Gives a stream to the data that each page has now, on a drive that has lost what it knew.
+    /// Sets the stream of the data of each page, on a drive that has lost its table of streams.
     fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId);
 }
 
-/// A layer that heeds hints: pages whose new version waits in the host's cache are zombies, alive but
-/// not for long. Nothing is lost by a hint that is wrong, late or missing.
+/// A layer that uses hints. A hint names pages whose new version waits in the host's cache. Such
+/// pages are zombies: they are live, but not for long. A hint that is wrong, late or missing loses
+/// no data.
 pub trait TakesHints {
     /// The host will write `pages` soon.
     ///
@@ -171,7 +173,7 @@ pub trait TakesHints {
     fn power_loss(&mut self);
 }
 
-/// A layer that tells where pages no longer lie.
+/// A layer that reports which pages have changed their place.
 pub trait ReportsMoves {
     /// Notes every change of where a page lies from now on.
     fn follow(&mut self);

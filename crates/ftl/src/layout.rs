@@ -24,11 +24,11 @@ pub struct Layout {
     pub geometry: Geometry,
     /// The blocks that writes go to.
     pub frontier: Frontier,
-    /// The choice of the erased block of the pool that is used next.
+    /// The rule that chooses the next erased block from the pool.
     pub allocation: Allocation,
-    /// The moves of cold data that level wear; `None` for none.
+    /// The wear levelling; `None` for none.
     pub levelling: Option<Levelling>,
-    /// The choice of the open block that a page goes to.
+    /// The rule that chooses the open block for a page.
     pub placement: PlacementSpec,
     /// `true` if writes name streams: the cost of each is counted, and the placement sees it.
     pub streams: bool,
@@ -126,8 +126,8 @@ impl Layout {
         )))
     }
 
-    /// Blocks of a plane that can never hold host data: open ones, of which wear levelling has one and
-    /// a placement its own, and those kept erased.
+    /// Blocks of a plane that can never hold host data: those kept erased and the open ones. Wear
+    /// levelling has an open block of its own, and a placement has several.
     pub(crate) fn blocks_kept(&self) -> u32 {
         let levelled = u32::from(self.levelling.is_some());
         match self.frontier {
@@ -158,7 +158,8 @@ impl Layout {
     }
 
     /// Upper bound on the blocks in the pool of a plane of `blocks` blocks with `pages` logical
-    /// pages. The pool is fullest at the start: no block is collected beyond its mark.
+    /// pages. The pool is fullest at the start, because collections stop once it is above its
+    /// low-water mark.
     pub(crate) fn most_waiting(&self, blocks: u32, pages: u32) -> u32 {
         if !self.frontier.has_pool() {
             return 0;
@@ -178,7 +179,8 @@ pub struct PlaneLayout<'a> {
     pub layout: Layout,
     /// Number of planes.
     pub planes: u32,
-    /// The number of the first in the drive, where these are the planes of a part of it.
+    /// The number that the first of these planes has in the drive, of which they may be only a
+    /// part.
     pub first: PlaneId,
     /// The plane that each logical page is on at first.
     pub home: &'a dyn Fn(u32) -> PlaneId,
@@ -242,7 +244,7 @@ impl PlaneLayout<'_> {
         )))
     }
 
-    /// The stream `name` of `plane`: that of plane 0 is the counting drive's.
+    /// The random stream `name` of `plane`. Plane 0 has the same stream as the counting drive.
     pub(crate) fn stream(&self, plane: PlaneId, name: &str) -> Stream {
         match self.first + plane {
             0 => Stream::new(self.layout.seed, name),

@@ -38,7 +38,8 @@ pub struct LevellingInfo {
     pub name: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
-    /// Markdown: what it does, rule, cost, source. For the one that is a policy, this file's header.
+    /// The documentation as `//!` lines: summary, rule, cost and source. For `static`, this file's
+    /// header.
     doc: &'static str,
 }
 
@@ -78,7 +79,7 @@ pub fn wear_levellings() -> &'static [LevellingInfo] {
 pub struct Levelling {
     /// Erases by which the most erased block may be ahead of the least erased candidate.
     pub threshold: u32,
-    /// Erases of the policy's victims from one look to the next.
+    /// Erases of the policy's victims from one check to the next.
     pub interval: u32,
 }
 
@@ -110,7 +111,8 @@ impl fmt::Display for Levelling {
     }
 }
 
-/// Static wear levelling on one drive: when it is due, and whom it takes.
+/// The state of static wear levelling on one drive: when a check is due, and which block is
+/// collected.
 #[derive(State)]
 pub(crate) struct Leveller {
     #[snapshot(skip)]
@@ -118,7 +120,7 @@ pub(crate) struct Leveller {
     #[snapshot(state)]
     least: LeastErased,
     most_erases: u32,
-    /// Erases of the policy's victims until the next look.
+    /// Erases of the policy's victims until the next check.
     left: u32,
     pub(crate) levelled: Levelled,
 }
@@ -151,8 +153,9 @@ impl Leveller {
         self.least.changed(blocks, block);
     }
 
-    /// A victim of the policy, or of its own where `levelled` says how many valid pages it had, has
-    /// been erased `erases` times with this one. A folded block that the pool lent is one of the policy's.
+    /// A victim has been erased, `erases` times so far. If wear levelling picked it, `levelled` is
+    /// the number of valid pages that it had; `None` for a victim of the policy. A folded block
+    /// that the pool lent counts as a victim of the policy.
     pub(crate) fn erased(&mut self, erases: u32, levelled: Option<usize>) {
         self.most_erases = self.most_erases.max(erases);
         match levelled {
@@ -164,8 +167,8 @@ impl Leveller {
         }
     }
 
-    /// The candidate to collect in place of the policy's next victim, if it is time for one whose
-    /// valid pages number at most `room`.
+    /// The candidate to collect in place of the policy's next victim. `None` if none is due, or if
+    /// the candidate has more than `room` valid pages.
     pub(crate) fn victim(&mut self, blocks: &BlockTable, room: u32) -> Option<BlockId> {
         if self.left > 0 {
             return None;
@@ -177,8 +180,8 @@ impl Leveller {
         due.then_some(block)
     }
 
-    /// Checks that the kept data agree with the table, whose first `levelled` blocks it levels; the text
-    /// names a difference.
+    /// Checks that this state agrees with `blocks`, of which the first `levelled` are levelled. The
+    /// text names a difference.
     pub(crate) fn audit(&self, blocks: &BlockTable, levelled: u32) -> Result<(), String> {
         let erases = &blocks.erase_counts()[..levelled as usize];
         let most = erases.iter().copied().max().unwrap_or_default();
@@ -198,7 +201,7 @@ impl Leveller {
     }
 }
 
-/// Children a node.
+/// Children of a node of the tree.
 const FAN: usize = 16;
 
 /// The key of no block.
@@ -208,7 +211,8 @@ const NONE: u64 = u64::MAX;
 /// whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
 #[derive(State)]
 struct LeastErased {
-    /// Erase count and block, in that order of weight; [`NONE`] where there is no candidate.
+    /// The key of each node's winner: its erase count in the upper 32 bits, its block in the lower
+    /// ones; [`NONE`] where there is no candidate.
     #[snapshot(tables)]
     levels: Vec<Vec<u64>>,
 }
@@ -224,7 +228,8 @@ impl LeastErased {
         (root != NONE).then_some(root as BlockId)
     }
 
-    /// `block` became a candidate, or ceased to be one: its erases change only in between.
+    /// `block` became a candidate, or ceased to be one. The erase count of a candidate does not
+    /// change.
     fn changed(&mut self, blocks: &BlockTable, block: BlockId) {
         let mut index = block as usize / FAN;
         let span = (index * FAN) as u32..blocks.len().min(((index + 1) * FAN) as u32);
@@ -290,13 +295,14 @@ mod tests {
         erase(&mut leveller, &mut blocks, 2);
         assert_eq!(leveller.victim(&blocks, 64), None); // two erases: no interval yet
         erase(&mut leveller, &mut blocks, 1);
-        // Three ahead of blocks 1 and 2, of which 1 is lower; then not for three erases.
+        // Block 0 is three erases ahead of blocks 1 and 2, and 1 is the lower number. The next
+        // check is due after three more erases.
         assert_eq!(leveller.victim(&blocks, 64), Some(1));
         assert_eq!(leveller.victim(&blocks, 64), None);
         erase(&mut leveller, &mut blocks, 3);
         assert_eq!(leveller.victim(&blocks, 63), None); // no room: waits for the next interval
         assert_eq!(leveller.victim(&blocks, 64), None);
-        // Of its own victims it counts the cost, and no erases towards the interval.
+        // It counts the cost of its own victims. Their erases do not count towards the interval.
         leveller.erased(1, Some(64));
         assert_eq!(leveller.levelled, Levelled { collections: 1, copied_pages: 64 });
         assert_eq!(leveller.left, 3);

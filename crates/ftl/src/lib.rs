@@ -13,8 +13,9 @@
 //! - The map takes 4 bytes a logical page, the reverse map 4 bytes a physical page, liveness one bit a
 //!   physical page, and the block table 7 bytes a block. The policy's tracker is added. The sum is 8.5 bytes
 //!   a logical page at 7% over-provisioning.
-//! - `Layout::bytes` and `VictimPolicy::bytes` alone say how much memory a layer needs. The estimate before a
-//!   run and `memory_bytes` are that number, and a test counts the allocator.
+//! - `Layout::bytes` and `VictimPolicy::bytes` alone say how much memory a layer needs. The
+//!   estimate before a run and `memory_bytes` are that number. A test compares it with the bytes
+//!   that the allocator gave out.
 //!
 //! # One store, two drivers
 //! The page store (`store`) has the tables, block states, programs, deaths, collections, zombies, wear,
@@ -25,9 +26,9 @@
 //!
 //! Every layer is a `Layer` (`layer.rs`): shape, counts, wear, digest, audit. The counting drive drives a
 //! layer in batches (`Translation`), a drive with a clock one step at a time (`Stepwise`). `mapping.rs` is
-//! the registry of mappings. A capability is a thing that a layer may lack: hints, streams, reports of moved
-//! pages (`layer.rs`), reads that change something, the host's memory (`translation.rs`), an SLC region
-//! (`stepwise`). Callers ask for it. Nothing has a default that does nothing.
+//! the registry of mappings. A capability is a thing that a layer may lack: hints, streams, reports
+//! of moved pages (`layer.rs`), reads that change something, the host's memory (`translation.rs`),
+//! an SLC region (`stepwise`). Callers ask for it. No method does nothing by default.
 //!
 //! Planes share the blocks. Each plane has open blocks, a pool, a policy and streams of its own; the counting
 //! drive has one plane. `store/sorting.rs` says which open block a page goes to, and how much room the host's
@@ -51,9 +52,10 @@
 //!   decides. `store/sorting.rs` asks it, and reports writes, TRIMs, copies with the classes they came from,
 //!   and opened and collected blocks. It reports them on two clocks (programs, and writes of the host). The
 //!   answers of a placement are pure, so both drivers may ask as often as they like.
-//! - A placement that must know what is to come is given a `Future` before it is made. The counting drive
-//!   makes one by reading the workload a second time. A placement has two capabilities: it may see the tables
-//!   of blocks, true after each page (`SeesBlocks`), and it may pick the victims itself (`PicksVictims`).
+//! - A placement that must know future writes gets a `Future` when it is made. The counting drive
+//!   makes one by reading the workload a second time. A placement may have two capabilities: to see
+//!   the tables of blocks, up to date after each page (`SeesBlocks`), and to pick the victims
+//!   itself (`PicksVictims`).
 //!
 //! # What the host says
 //! - Hints are a mark in the map entry and a count a block (`store/zombies.rs`). With a map on flash a hint
@@ -139,7 +141,7 @@ pub use wear::{Cause, Moment, Wear};
 
 use store::Asks;
 
-/// Bytes of memory of a page map of this layout without its policy's: an estimate for
+/// Bytes of memory of a page map of this layout, without those of its policy. It is an estimate for
 /// mappings that have no victim policy.
 pub fn page_map_bytes(layout: &Layout) -> u64 {
     page_map::bytes(layout, Asks::default())

@@ -20,12 +20,12 @@ pub struct MappingInfo {
     pub name: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
-    /// `true` if victim policy and write frontier can be chosen, which may heed hints: a log-block mapping
-    /// has its own.
+    /// `true` if the victim policy, which may use hints, and the write frontier can be chosen. A
+    /// log-block mapping has its own.
     pub has_victims: bool,
     /// `true` if a drive with a clock can have it.
     pub has_clock: bool,
-    /// Checks that collections have a use for a scheme.
+    /// Checks that the collections of the mapping can use a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,
     /// A text that begins with its documentation as `//!` lines.
     source: &'static str,
@@ -134,8 +134,8 @@ impl Mapping {
         if self.is_on_flash() { dftl::map_pages(&self.params, pages) } else { 0 }
     }
 
-    /// The shape of a page map below, for a drive of this shape: with the pages of the map itself,
-    /// where that lies on flash.
+    /// The shape of the page map below, for a drive of this shape. If the map lies on flash, its
+    /// pages are included.
     ///
     /// # Errors
     /// A drive that has no room for them.
@@ -146,8 +146,8 @@ impl Mapping {
         dftl::with_map(&self.params, geometry)
     }
 
-    /// The map entries in memory of a drive of this shape, where the map lies on flash. The page map
-    /// below has `place` of each page.
+    /// The cache of map entries of a drive of this shape; `None` if the whole map is in memory.
+    /// `place` gives the place of each page in the page map below.
     pub fn cache(
         &self,
         geometry: &Geometry,
@@ -156,17 +156,17 @@ impl Mapping {
         self.is_on_flash().then(|| dftl::cache(&self.params, geometry, place))
     }
 
-    /// Checks that a drive with this layout can be mapped so.
+    /// Checks that a drive with this layout can have this mapping.
     pub fn check(&self, layout: &Layout) -> Result<(), SpecError> {
         (self.info.check)(&self.params, layout)
     }
 
-    /// Checks that its collections have a use for `scheme`.
+    /// Checks that the collections of the mapping can use `scheme`.
     pub fn check_scheme(&self, scheme: Scheme) -> Result<(), SpecError> {
         (self.info.check_scheme)(scheme)
     }
 
-    /// A translation layer with this mapping; `page_map` makes the page map that it is or needs.
+    /// Makes a translation layer with this mapping. `page_map` makes its page map, if it has one.
     pub fn build(
         &self,
         layout: Layout,

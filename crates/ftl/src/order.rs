@@ -1,5 +1,5 @@
-//! Some of the numbers below a bound, from the oldest to the latest: a list through a table, every
-//! step O(1).
+//! An ordered set of numbers below a bound, from the oldest to the latest: a linked list in a
+//! table. Every step is O(1).
 
 use flashgc_base::snapshot::{Fault, State};
 
@@ -11,14 +11,14 @@ const END: u32 = u32::MAX;
 #[derive(Clone, Debug, State)]
 #[snapshot(then = check)]
 pub(crate) struct Order {
-    /// Block to the one before it and the one after it. The last entry stands for both ends.
+    /// The predecessor and the successor of each block. The last entry stands for both ends.
     #[snapshot(table)]
     links: Vec<(u32, u32)>,
     len: u32,
 }
 
 impl Order {
-    /// An order of no block yet, for numbers below `blocks`.
+    /// An empty order for numbers below `blocks`.
     pub(crate) fn new(blocks: u32) -> Self {
         let mut links = vec![(END, END); blocks as usize + 1];
         links[blocks as usize] = (blocks, blocks);

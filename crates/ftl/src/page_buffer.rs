@@ -21,7 +21,7 @@ use crate::placement::PlacementSpec;
 /// of power may destroy them there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageBuffer {
-    /// Mapping units a flash page, at least 1.
+    /// Mapping units of a flash page, at least 1.
     pub units_per_page: u32,
     /// `true` if units that wait in the buffer survive a loss of power.
     pub is_protected: bool,
@@ -41,7 +41,7 @@ impl PageBuffer {
         self.units_per_page > 1
     }
 
-    /// Checks that flash pages fill blocks of `units_per_block` units.
+    /// Checks that a block of `units_per_block` units holds a whole number of flash pages.
     pub(crate) fn check_blocks(&self, units_per_block: u32) -> Result<(), GeometryError> {
         let units = self.units_per_page;
         if units > 0 && units_per_block.is_multiple_of(units) {
@@ -52,8 +52,8 @@ impl PageBuffer {
         )))
     }
 
-    /// Checks that a drive with this frontier and placement can have the buffer. Where a unit is a flash page,
-    /// none is padded.
+    /// Checks that a drive with this frontier and placement can have the buffer. If a unit is a
+    /// flash page, no page is padded.
     pub(crate) fn check(
         &self,
         frontier: Frontier,

@@ -1,12 +1,13 @@
 //! The memory of victim policies and placements, as far as a steady state must wait for it.
 
-/// The past that decisions of a policy depend on. A drive is in no steady state before it is all of the measured
-/// workload.
+/// The past on which the decisions of a policy depend. A drive is not steady before all of this
+/// past belongs to the measured workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembers {
-    /// Pages that the host writes: windows, samples, times after which counts are halved.
+    /// Its length in pages that the host writes: windows, samples, intervals after which counts are
+    /// halved.
     pub writes: u64,
-    /// Writes of one page: counts and levels, times of its last writes.
+    /// Its length in writes of each page: counts and levels, times of the last writes.
     pub rewrites: u64,
 }
 
@@ -16,7 +17,7 @@ impl Remembers {
         Self { writes: 0, rewrites }
     }
 
-    /// Returns the memory of both.
+    /// Returns the longer memory of the two, for each of the two lengths.
     pub fn and(self, other: Self) -> Self {
         Self { writes: self.writes.max(other.writes), rewrites: self.rewrites.max(other.rewrites) }
     }

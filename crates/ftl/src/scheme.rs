@@ -95,10 +95,10 @@ enum Rule {
     LeftOut,
     /// Cached pages are left out, but clean pages next in line to be evicted are copied.
     ByRegion,
-    /// Clean pages are copied; dirty ones are written from memory where they are less likely than
-    /// this to be written again.
+    /// Clean pages are copied. Dirty pages are written from memory if the chance that they are
+    /// written again is at most `below`.
     WrittenBack { below: f64 },
-    /// The action is taken that costs least.
+    /// The action that costs least is taken.
     BreakEven,
 }
 
@@ -215,12 +215,12 @@ impl Scheme {
         self.info.by_cost
     }
 
-    /// Returns `true` if collections ask nothing of the host's memory.
+    /// Returns `true` if collections do not look into the host's memory.
     pub fn is_unaware(self) -> bool {
         self.rule == Rule::Unaware && !self.info.by_cost
     }
 
-    /// Checks that a page map has a use for the scheme: it has no log blocks to choose from.
+    /// Checks that a page map can use the scheme: it has no log blocks to choose from.
     pub fn check_page_map(self) -> Result<(), SpecError> {
         if !self.info.by_cost {
             return Ok(());
@@ -238,7 +238,8 @@ impl Scheme {
         ))
     }
 
-    /// Checks that a mapping whose collections know nothing of memory has a use for the scheme.
+    /// Checks that the scheme works with a mapping whose collections do not look into the host's
+    /// memory.
     pub fn check_unaware(self) -> Result<(), SpecError> {
         if self.is_unaware() {
             return Ok(());
@@ -276,7 +277,7 @@ impl Scheme {
     fn cached(self, state: Cached, chance: f64, costs: &Costs, later: f64) -> (Action, f64) {
         let Cached { dirty, region } = state;
         // A clean page left out has to be written when it is evicted, unless the host would have
-        // made it dirty anyway (Eqs. 2 and 5); a dirty one has to be in any case.
+        // made it dirty anyway (Eqs. 2 and 5); a dirty page has to be written in any case.
         let loss = if dirty { 0.0 } else { (1.0 - chance) * later };
         let skip = (Action::Skip, loss);
         let copy = (Action::Copy, costs.copy());
@@ -373,7 +374,7 @@ impl Duplicates {
 mod tests {
     use super::*;
 
-    /// A memory that only knows its chances.
+    /// A memory without pages that only has chances of updates.
     struct Chances([f64; 3]);
 
     impl Residency for Chances {

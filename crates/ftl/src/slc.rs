@@ -17,7 +17,7 @@ use flashgc_base::spec::SpecError;
 use crate::frontier::Frontier;
 use crate::placement::PlacementSpec;
 
-/// The region of every plane.
+/// The SLC region of every plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlcRegion {
     /// The blocks that are in SLC mode.
@@ -43,13 +43,14 @@ pub enum SlcBlocks {
     },
 }
 
-/// Erased blocks of a plane with a region that host writes leave alone: one for the pages of a
+/// Erased blocks that host writes do not take, on a plane with a region: one for the pages of a
 /// collection, one for those of a fold.
 pub(crate) const RESERVED_WITH_SLC: u32 = 2;
 
 impl SlcRegion {
-    /// Pages of an SLC block, of a drive with this many pages a block and `units_per_page` of them in a flash page. Of
-    /// the flash pages of a block one in `bits_per_cell` is left, each with all its units.
+    /// Pages of an SLC block, on a drive with `pages_per_block` pages in a block and
+    /// `units_per_page` in a flash page. One of every `bits_per_cell` flash pages is left, with all
+    /// its units.
     pub fn pages(&self, pages_per_block: u32, units_per_page: u32) -> u32 {
         pages_per_block / units_per_page / self.bits_per_cell * units_per_page
     }
@@ -62,9 +63,9 @@ impl SlcRegion {
         }
     }
 
-    /// Blocks of a plane beyond those of a drive without a region that never hold host data in normal
-    /// mode: those set aside, of lent blocks the open one, and those for folded pages. These are an open block
-    /// or, with a placement, [`SlcRegion::kept_for_folds`].
+    /// Blocks of a plane that never hold host data in normal mode, beyond those of a drive without
+    /// a region. They are the blocks set aside, or the open one of the lent blocks, and the blocks
+    /// for folded pages: an open block or, with a placement, [`SlcRegion::kept_for_folds`].
     pub fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
         let own = match self.blocks {
             SlcBlocks::Static(blocks) => blocks,
@@ -77,16 +78,16 @@ impl SlcRegion {
     /// Erased blocks that the collector keeps beside those for the copies of `placement`: one for each class
     /// that takes no copies, as a fold may open a block for every class.
     pub fn kept_for_folds(placement: &PlacementSpec) -> u32 {
-        // Those kept are one a class and one for every class of copies but the first.
+        // `kept` counts one block for each class, and one for every class of copies but the first.
         let for_copies = placement.kept_for_copies();
         placement.blocks_kept().map_or(0, |kept| kept - for_copies - (for_copies + 1))
     }
 
-    /// Checks that the region goes together with blocks of this many pages, with this many units in a flash page, and
-    /// with a placement and a frontier.
+    /// Checks the region against the pages of a block, the units of a flash page, the placement and
+    /// the frontier.
     ///
     /// # Errors
-    /// The first that it does not go together with.
+    /// The first of these that the region does not go with.
     pub(crate) fn check(
         &self,
         (pages, units): (u32, u32),

@@ -8,7 +8,7 @@ use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
 use crate::counters::{StreamCounts, StreamTotals};
 use flashgc_base::table::bytes_of;
 
-/// Pages whose streams are noted at once.
+/// The most pages whose streams are noted in one call.
 const MOST_AT_ONCE: usize = 256;
 
 /// The stream of every page's data and of its next write, and the counts of every stream.
@@ -99,7 +99,7 @@ impl Streams {
         self.of.get(page as usize).copied().unwrap_or(NO_STREAM)
     }
 
-    /// The data that each page has now belong to these streams.
+    /// Sets the stream of the data that each page has now.
     pub(crate) fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
         (0..).zip(&mut self.of).for_each(|(page, stream)| *stream = stream_of(page));
     }

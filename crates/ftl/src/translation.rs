@@ -15,11 +15,11 @@ use crate::scheme::{Costs, Scheme};
 /// Makes a page map: a mapping is one, or lies on one.
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
-/// A translation layer, whatever its policy: the one virtual call is at the batch.
+/// A translation layer, whatever its policy. It takes one virtual call for each batch.
 pub trait Translation: Layer {
-    /// Writes `pages` in order, but stops before a write that needs a collection once there have
-    /// been `collections` of them since the layer was made, and at the end of the drive's life.
-    /// Returns how many pages it wrote.
+    /// Writes `pages` in order. It stops before a write that needs a collection, once the layer has
+    /// done `collections` of them since it was made, and at the end of the drive's life. Returns
+    /// how many pages it wrote.
     ///
     /// # Errors
     /// A page that the drive does not have; collecting that frees nothing; a policy that breaks its
@@ -60,8 +60,9 @@ pub trait Translation: Layer {
     /// Returns the block of a logical page and its offset there; `None` if it has no data.
     fn locate(&self, page: u32) -> Option<(BlockId, u32)>;
 
-    /// Bytes that a controller needs in its memory for such a map: 4 a page that is mapped by
-    /// pages, 4 a block that is mapped by blocks.
+    /// Bytes that a controller needs in its memory for such a map. A page map takes 4 for each
+    /// page. A log-block mapping takes 4 for each logical block, and 4 for each page of its log
+    /// blocks.
     fn map_bytes(&self) -> u64;
 }
 
@@ -80,7 +81,7 @@ pub trait SharesMemory {
     /// the first write, with the memory that [`SharesMemory::swap_out`] is called with.
     ///
     /// # Errors
-    /// A scheme that this mapping has no use for.
+    /// A scheme that this mapping cannot use.
     fn share(
         &mut self,
         scheme: Scheme,
@@ -88,13 +89,13 @@ pub trait SharesMemory {
         memory: &mut dyn Residency,
     ) -> Result<(), SpecError>;
 
-    /// Writes `page`, which has just left `memory`; collections may leave its pages to `memory`.
+    /// Writes `page`, which has just left `memory`; collections may leave pages to `memory`.
     ///
     /// # Errors
     /// The errors of [`Translation::write`].
     fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError>;
 
-    /// [`Layer::audit`], and whether the data kept about `memory` are true.
+    /// Does [`Layer::audit`], and checks the data that are kept about `memory`.
     ///
     /// # Errors
     /// The first invariant that does not hold.

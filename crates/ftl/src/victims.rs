@@ -51,7 +51,7 @@ pub struct VictimInfo {
     page_map: Build<Layout>,
     plane_map: BuildPlanes,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
-    /// The books that the policy asks for.
+    /// The data that the policy asks the store to keep.
     asks: Asks,
     /// `true` if the policy draws random numbers.
     draws: bool,
@@ -72,7 +72,7 @@ pub trait MapLayout: Sized {
     /// The page map with policies that `make` makes.
     ///
     /// # Errors
-    /// Parts that do not go together, too little memory; those of `make`.
+    /// Parts that do not go together, too little memory, or an error of `make`.
     fn map<P: VictimPolicy>(
         self,
         make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
@@ -81,7 +81,7 @@ pub trait MapLayout: Sized {
     /// The page map whose victims `victim` picks.
     ///
     /// # Errors
-    /// The errors of [`MapLayout::map`]; those of an outside function.
+    /// The errors of [`MapLayout::map`], or an error of a function from outside.
     fn map_with(self, victim: &Victim) -> Result<Box<Self::Map>, FtlError>;
 
     /// Returns the function that builds such a map with the policy of `info`.
@@ -128,7 +128,8 @@ impl MapLayout for PlaneLayout<'_> {
     }
 }
 
-/// The page map whose victims `victim` picks. Only this crate has the code of its kinds.
+/// Makes the page map whose victims `victim` picks. Only this crate calls it, so only this crate
+/// compiles the maps of all policies.
 fn map_with<L: MapLayout>(layout: L, victim: &Victim) -> Result<Box<L::Map>, FtlError> {
     match victim {
         Victim::Registered(spec) => spec.build(layout),
@@ -247,8 +248,9 @@ impl VictimSpec {
     }
 }
 
-/// Parameters that came later: the text leaves them out if they have their defaults, so that the policies of
-/// drives and results made before keep their texts. Only `bsgc`'s `wear` and the ages' `weigh` are such.
+/// Parameters that were added later: `wear` of `bsgc`, and `weigh` of the policies with ages. The
+/// text leaves them out if they have their defaults, so older drives and results keep the texts of
+/// their policies.
 const LATER: [&str; 2] = ["weigh", "wear"];
 
 /// The spec with every parameter but those of [`LATER`] that have their defaults.
@@ -281,7 +283,7 @@ impl Victim {
         !matches!(self, Self::Registered(_))
     }
 
-    /// One from outside under another name.
+    /// Returns a victim from outside under another name. A registered policy keeps its name.
     pub fn named(self, name: &str) -> Self {
         match self {
             Self::Registered(spec) => Self::Registered(spec),

@@ -44,10 +44,11 @@ pub struct Moment {
 pub struct Wear {
     #[snapshot(skip)]
     ends_at: EndOfLife,
-    /// The erases that each block bears: they are drawn anew.
+    /// The erases that each block withstands. They are not saved, because they are drawn again from
+    /// the seed.
     #[snapshot(skip)]
     limits: Vec<u32>,
-    /// Blocks of a plane, and those of them that are always in SLC mode: the last.
+    /// The number of blocks of a plane, and how many of them, at its end, are always in SLC mode.
     #[snapshot(skip)]
     shape: (u32, u32),
     #[snapshot(table)]
@@ -69,7 +70,7 @@ struct PlaneWear {
     reserve: u32,
 }
 
-/// Without the page buffer where there is none: results digest the text.
+/// Leaves out the page buffer if there is none, because results have a digest of this text.
 impl fmt::Debug for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Moment");
@@ -130,8 +131,8 @@ impl Wear {
         self.bad_blocks
     }
 
-    /// Blocks that may wear out, spread as evenly as can be, before promises cannot be kept: the sum
-    /// of the planes' reserves.
+    /// The most blocks that may wear out before the drive ends, if they are spread as evenly as
+    /// possible: the sum of the planes' reserves.
     pub fn reserve(&self) -> u32 {
         self.planes.iter().map(|plane| plane.reserve).sum()
     }

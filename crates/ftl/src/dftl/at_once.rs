@@ -1,13 +1,12 @@
-//! The course of a map on flash without a clock: the translation pages that a command needs are read
-//! and programmed at once. The counting drive knows no other; a drive with a clock takes it for its
-//! warm-up.
+//! A map on flash without a clock: a command reads and programs the translation pages that it needs
+//! at once. The counting drive always works so; a drive with a clock does during its warm-up.
 
 use super::cache::{LookUp, MapCache};
 use super::{endless, most_in_a_row};
 use crate::error::FtlError;
 use crate::layer::Layer;
 
-/// The page map below a map on flash. Translation pages are its pages behind those of the host.
+/// The page map below a map on flash. Its pages after those of the host are the translation pages.
 pub trait Below {
     /// The map as a layer.
     fn layer(&mut self) -> &mut dyn Layer;
@@ -33,7 +32,7 @@ impl MapCache {
     /// Writes `page`. Returns `false` if it could not, at the end of the drive's life.
     ///
     /// # Errors
-    /// The errors of the map; translation pages that are written without end.
+    /// The errors of the map, and the error of a drive that writes translation pages without end.
     pub fn write_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
         if !self.look_up_at_once(map, page)? {
             return Ok(false);
@@ -71,8 +70,8 @@ impl MapCache {
         Ok(())
     }
 
-    /// Takes a hint on `page`, or one that is taken back, if the drive has a use for hints. At the end of its
-    /// life it has none.
+    /// Takes a hint on `page`, or takes it back, if the drive uses hints. At the end of its life
+    /// the drive ignores hints.
     ///
     /// # Errors
     /// The errors of [`MapCache::write_at_once`].
@@ -97,7 +96,7 @@ impl MapCache {
         self.heed(|page| map.place(page));
     }
 
-    /// Makes the entry of `page` cached. Returns `false` at the end of the drive's life.
+    /// Brings the entry of `page` into the cache. Returns `false` at the end of the drive's life.
     fn look_up_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
         if map.layer().has_ended() {
             return Ok(false);
@@ -121,8 +120,8 @@ impl MapCache {
         }
     }
 
-    /// Programs a translation page with everything that is known of its pages. Collections come before
-    /// the program, so it knows of the moves that they make. Returns `false` at the end of the drive's
+    /// Programs a translation page with the current places of its pages. Collections run before the
+    /// program, so it includes the moves that they make. Returns `false` at the end of the drive's
     /// life.
     fn write_back_at_once(&mut self, map: &mut dyn Below, number: u32) -> Result<bool, FtlError> {
         self.read_page_at_once(map, number);

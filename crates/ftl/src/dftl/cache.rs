@@ -1,5 +1,6 @@
-//! The map of DFTL in memory: which entries are cached, and which differ from the map on flash. No
-//! I/O: it says which translation pages must be read and programmed, and is told when they were.
+//! The map of DFTL in memory: which entries are cached, and which differ from the map on flash. It
+//! does no I/O: it says which translation pages must be read and programmed, and the caller reports
+//! when that is done.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
@@ -14,12 +15,12 @@ const NONE: u32 = u32::MAX;
 /// The flash operations that a look-up of a map entry needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
-    /// Nothing: it is cached.
+    /// None: the entry is cached.
     Hit,
-    /// Its translation page is read, if there is one.
+    /// The translation page of the entry must be read, if there is one.
     Miss {
-        /// The translation page that is written back before: an entry that has left the cache differs
-        /// from it.
+        /// The translation page to write back before that, because a changed entry of it has left
+        /// the cache.
         write_back: Option<u32>,
     },
 }
@@ -42,7 +43,7 @@ pub struct MapCache {
     slots: Vec<u32>,
     /// Slot to its page.
     entries: Vec<u32>,
-    /// Slot to whether its entry has been read: until then it is kept free for it.
+    /// Slot to `true` once its entry has been read. Until then the slot is reserved.
     is_here: Vec<bool>,
     /// Slots in the order of their last use.
     #[snapshot(state)]
@@ -52,14 +53,15 @@ pub struct MapCache {
     /// A bit a page: its entry differs from the map on flash.
     #[snapshot(table)]
     changed: Vec<u64>,
-    /// Translation pages with entries that differ and are not cached, since the first did.
+    /// Translation pages with changed entries that are not cached, in the order in which the first
+    /// such entry changed.
     #[snapshot(state)]
     moved: Order,
     /// The map on flash, by page: physical page, or [`NONE`].
     #[snapshot(table)]
     stored: Vec<u32>,
     traffic: MapTraffic,
-    /// Changes of pages, while they are looked at.
+    /// Buffer for the changes of pages that are being processed.
     #[snapshot(skip)]
     changes: Vec<Change>,
 }
@@ -104,8 +106,8 @@ impl MapCache {
         }
     }
 
-    /// Takes from `layer`, which holds the pages and the map on flash, the changes of where they lie.
-    /// [`MapCache::heed`] follows.
+    /// Takes the changes of page places from `layer`, which holds the pages and the map on flash.
+    /// The caller calls [`MapCache::heed`] next.
     pub fn take_changes(&mut self, layer: &mut dyn Layer) {
         if let Some(moves) = layer.moves() {
             moves.drain(&mut self.changes);
@@ -121,7 +123,7 @@ impl MapCache {
                     self.change(page);
                 }
                 Change::Written(page) => self.written(page - self.pages, &place),
-                Change::Copied(_) => {} // memory has where translation pages are
+                Change::Copied(_) => {} // memory always has the places of translation pages
             }
         }
         self.changes = changes;
@@ -147,8 +149,8 @@ impl MapCache {
         self.pages + number
     }
 
-    /// Uses the entry of `page`. At a miss it gets a slot, for which the entry that was used longest ago
-    /// may leave, and must be [read](Self::arrived).
+    /// Uses the entry of `page`. At a miss, the entry gets a slot, if necessary that of the least
+    /// recently used entry. The caller must then read the entry and call [`MapCache::arrived`].
     pub fn look_up(&mut self, page: u32) -> LookUp {
         if let Some(slot) = self.slot(page) {
             self.traffic.hits += 1;
@@ -178,7 +180,8 @@ impl MapCache {
         LookUp::Miss { write_back }
     }
 
-    /// The entry of `page` has been read: it is cached, unless it had to leave on the way.
+    /// The entry of `page` has been read. It is cached now, unless it lost its slot in the
+    /// meantime.
     pub fn arrived(&mut self, page: u32) {
         if let Some(slot) = self.slot(page) {
             self.is_here[slot as usize] = true;
@@ -194,8 +197,8 @@ impl MapCache {
         }
     }
 
-    /// Translation page `number` is programmed with everything that is known of its pages, which are
-    /// where `place` says.
+    /// Translation page `number` is programmed with the current places of its pages, which `place`
+    /// gives.
     pub fn written(&mut self, number: u32, place: impl Fn(u32) -> Option<u32>) {
         self.traffic.writes += 1;
         if self.moved.contains(number) {
@@ -214,8 +217,8 @@ impl MapCache {
         self.traffic.reads += 1;
     }
 
-    /// A translation page that must be written because pages were moved whose entries are not
-    /// cached: the one that has waited longest.
+    /// The translation page that has waited longest to be written because of moved pages whose
+    /// entries are not cached.
     pub fn first_moved(&self) -> Option<u32> {
         self.moved.iter().next()
     }
@@ -238,9 +241,9 @@ impl MapCache {
         self.traffic
     }
 
-    /// Checks that every entry is where the cache has it, and that the map on flash is right of every
-    /// page whose entry is not changed. Only the cache may have changed entries, and translation pages
-    /// that will be written.
+    /// Checks the slots of all entries, and that the map on flash is right about every page whose
+    /// entry is unchanged. A changed entry must be cached, or its translation page one of those
+    /// that `will_be_written`.
     ///
     /// # Errors
     /// The first of these that does not hold.
@@ -275,13 +278,13 @@ impl MapCache {
         Ok(())
     }
 
-    /// Bytes of memory that the drive needs for its map: the cache, and where the translation pages
-    /// are.
+    /// Bytes of memory that the drive needs for its map: the cache and the places of the
+    /// translation pages.
     pub fn map_bytes(&self) -> u64 {
         8 * u64::from(self.capacity) + 4 * u64::from(self.pages.div_ceil(self.per_page))
     }
 
-    /// Bytes of memory that all this takes.
+    /// Bytes of memory that this structure takes.
     pub fn memory_bytes(&self) -> u64 {
         let pages = u64::from(self.pages);
         8 * pages
@@ -302,7 +305,8 @@ impl MapCache {
         self.changed[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// The first changed entry of pages `from` to `end`, which is then as the map on flash.
+    /// Takes the first page from `from` to before `end` whose entry is changed, and marks it
+    /// unchanged.
     fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
         let mut wanted = !0 << (from % 64);
         for word in from / 64..end.div_ceil(64) {

@@ -75,7 +75,8 @@ pub(crate) fn map_pages(params: &Params, pages: u32) -> u32 {
     pages.div_ceil(params.integer("per_page") as u32)
 }
 
-/// Translation pages of a map of `geometry`'s logical pages, and a drive that holds them too.
+/// The number of translation pages for `geometry`'s logical pages, and the shape of a drive that
+/// holds both.
 fn inner_geometry(params: &Params, geometry: &Geometry) -> Result<(u32, Geometry), SpecError> {
     let pages = geometry.logical_pages();
     let map_pages = map_pages(params, pages);
@@ -89,8 +90,8 @@ fn on_flash(map_pages: u32, error: &impl std::fmt::Display) -> SpecError {
     SpecError::new(format!("dftl has {map} of its map on flash beside the data: {error}"), "")
 }
 
-/// Translation pages that are written in a row because collections moved pages, at most: more would
-/// never end.
+/// The most translation pages that may be written in a row because collections moved pages. With
+/// more, the writes would never end.
 pub fn most_in_a_row(geometry: &Geometry) -> u64 {
     4 * geometry.physical_pages()
 }
@@ -122,7 +123,7 @@ pub(crate) fn with_map(params: &Params, geometry: &Geometry) -> Result<Geometry,
     inner_geometry(params, geometry).map(|(_, inner)| inner)
 }
 
-/// The entries of a map of `geometry`'s pages, which are where `place` says.
+/// The map cache for `geometry`'s pages, whose places `place` gives.
 pub(crate) fn cache(
     params: &Params,
     geometry: &Geometry,
@@ -216,7 +217,7 @@ impl Layer for Dftl {
     }
 
     fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
-        None // they go to the map below
+        None // the cache takes the moves of the map below
     }
 
     /// Checks the inner map and the cache. At the end of the drive's life the map on flash may be
@@ -232,7 +233,7 @@ impl Layer for Dftl {
 }
 
 impl Translation for Dftl {
-    /// A write may take several collections: it is not begun where there have been enough.
+    /// A write may take several collections, so none begins once `collections` is reached.
     fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
         self.check_range(pages)?;
         for (done, &page) in pages.iter().enumerate() {

@@ -59,8 +59,8 @@ pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), Stri
     Ok(())
 }
 
-/// Every block is exactly one of erased and in the pool, data block of one logical block, log
-/// block; and the pool has a block for a merge.
+/// Checks that every block has exactly one role: erased and in the pool, data block of one logical
+/// block, or log block. Checks that the pool has a block for a merge.
 fn audit_roles(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), String> {
     let b = hybrid.b();
     let pool = hybrid.pool.blocks();
@@ -105,13 +105,13 @@ fn audit_roles(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), String> {
     }
 }
 
-/// The data kept to weigh log blocks equal those of a look at every page.
+/// Checks that the data kept to weigh log blocks equal those computed from every page.
 pub(super) fn audit_beside(
     hybrid: &mut Hybrid,
     logs: &[(BlockId, u32)],
     memory: &mut dyn Residency,
 ) -> Result<(), String> {
-    // A scheme that asks nothing of memory tells no classes apart.
+    // A scheme that does not look into the host's memory sees every page as not cached.
     let memory = if hybrid.scheme.is_unaware() { &mut NotCached } else { memory };
     if let Some(weigher) = &mut hybrid.weigher {
         weigher.refresh(&hybrid.map, memory);

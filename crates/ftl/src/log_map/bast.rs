@@ -45,7 +45,7 @@ pub(super) const PARAMS: &[Param] = &[
 /// The log buffer of BAST.
 #[derive(State)]
 pub(crate) struct Bast {
-    /// Logical block to its log block, or [`NO_BLOCK`], and how many pages that has.
+    /// Logical block to its log block, or [`NO_BLOCK`], and the number of pages programmed in it.
     #[snapshot(table)]
     logs: Vec<(BlockId, u32)>,
     /// Physical log block to its logical block.
@@ -54,7 +54,7 @@ pub(crate) struct Bast {
     /// Log blocks, the first to merge first.
     #[snapshot(state)]
     order: Order,
-    /// `true` if a write puts its log block behind the others.
+    /// `true` if a write moves its log block to the end of `order`.
     #[snapshot(skip)]
     by_use: bool,
     #[snapshot(skip)]
@@ -97,13 +97,13 @@ impl Bast {
 /// The place where BAST puts a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// Its place in its data block.
+    /// The place of the page in its data block.
     InPlace,
     /// The log block of its logical block.
     Append,
     /// The log block of its logical block, which is full.
     Renew,
-    /// A log block that its logical block does not have yet; `full`: all are in use.
+    /// A new log block for its logical block, which has none; `full`: all log blocks are in use.
     Open { full: bool },
 }
 

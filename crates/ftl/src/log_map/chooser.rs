@@ -1,5 +1,5 @@
 //! The choice of the log block that is merged when the log is full: the first in the buffer's
-//! order, or the cheapest of the first this many.
+//! order, or the cheapest of those in the window.
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
@@ -11,7 +11,7 @@ use flashgc_base::snapshot::State;
 /// The rule by which log blocks are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// The scheme decides: in turn, or by cost.
+    /// The scheme decides: the first in order, or the cheapest.
     Scheme,
     /// The first in order is taken.
     First,
@@ -42,7 +42,7 @@ impl Chooser {
             Choice::First => false,
             Choice::Cost => true,
         };
-        // A scheme that asks nothing of memory tells no classes apart.
+        // A scheme that does not look into the host's memory sees every page as not cached.
         let memory = if hybrid.scheme.is_unaware() { &mut NotCached } else { memory };
         hybrid.weigher = self.by_cost.then(|| hybrid.weighed(memory));
         if self.by_cost {
@@ -78,7 +78,7 @@ impl Chooser {
         best.map(|(_, block)| block)
     }
 
-    /// The collection that followed cost this many nanoseconds.
+    /// The collection after the last choice cost `cost` nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         self.window.learn(cost);
     }

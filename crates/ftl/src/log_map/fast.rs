@@ -60,9 +60,9 @@ pub(crate) struct Fast {
     /// Random log blocks, the oldest first; the last may be open.
     #[snapshot(state)]
     random: Order,
-    /// Pages programmed in the last of them.
+    /// Pages programmed in the last random log block.
     next: u32,
-    /// Random log blocks that there may be.
+    /// The most random log blocks that there may be.
     #[snapshot(skip)]
     most: u32,
     #[snapshot(state)]
@@ -104,7 +104,7 @@ impl Fast {
         self.random.len() == self.most && self.next == hybrid.b()
     }
 
-    /// A random log block with room, after a merge where there is none.
+    /// Returns a random log block with room, after a merge if there is none.
     fn open_random(
         &mut self,
         hybrid: &mut Hybrid,
@@ -131,14 +131,14 @@ impl Fast {
 /// The place where FAST puts a write.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// Its place in its data block.
+    /// The place of the page in its data block.
     InPlace,
     /// A new sequential log block.
     Begin,
-    /// The sequential log block, which it continues.
+    /// The sequential log block, which the write continues.
     Continue,
-    /// A random log block; `breaks`: it belongs to the sequential log block and does not continue
-    /// it.
+    /// A random log block. `breaks`: the page belongs to the logical block of the sequential log
+    /// block, but does not continue it.
     Random { breaks: bool },
 }
 
@@ -159,7 +159,7 @@ impl LogBuffer for Fast {
     }
 
     fn collects(&self, hybrid: &Hybrid, page: u32, way: Way) -> bool {
-        // A logical block of one page is complete at its first.
+        // A logical block of one page is complete with its first page.
         let completes = |next: u32| next == hybrid.pages_of(page / hybrid.b());
         match way {
             Way::InPlace => false,

@@ -1,6 +1,6 @@
 //! The flash of a log-block mapping: data blocks, in which a page has one place, log blocks, in
-//! which it may be anywhere, and the merges that turn log blocks into data blocks. Which log block
-//! takes a write, and which is merged, is the buffer's to say.
+//! which it may be anywhere, and the merges that turn log blocks into data blocks. The log buffer
+//! decides which log block takes a write, and which is merged.
 
 use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
@@ -67,7 +67,7 @@ pub(crate) struct Hybrid {
     /// `true` if every write goes to a log block, even where its data block has room.
     #[snapshot(skip)]
     pub(crate) log_only: bool,
-    /// `true` if a block is programmed in page order.
+    /// `true` if a data block is programmed in page order.
     #[snapshot(skip)]
     pub(crate) strict_order: bool,
 }
@@ -285,7 +285,7 @@ impl Hybrid {
         self.pool.put(block, self.blocks.erase_count(block));
     }
 
-    /// A log block is one no longer.
+    /// Stops weighing `block`, if it is a log block.
     fn leave_log(&mut self, block: BlockId) {
         if let (Role::Log, Some(weigher)) = (self.roles[block as usize], &mut self.weigher) {
             weigher.released(block);
@@ -297,15 +297,15 @@ impl Hybrid {
         self.blocks.close(block);
     }
 
-    /// The action on cached pages at this moment.
+    /// The scheme's actions on cached pages, with memory as it is now.
     pub(crate) fn table(&self, memory: &dyn Residency) -> ClassTable {
         self.scheme.table(&self.costs, self.b(), memory)
     }
 
-    /// Merges a log block of which the first `next` pages are programmed. The cheapest way that is
-    /// right is taken: a switch where it holds all pages of a logical block in order, a partial
-    /// merge where it holds the first of them, else a full merge of every logical block of which
-    /// it has a current page. A log block without any is only erased.
+    /// Merges a log block of which the first `next` pages are programmed, in the cheapest possible
+    /// way. If it holds all pages of a logical block in order, this is a switch; if it holds the
+    /// first of them in order, a partial merge. Otherwise it is a full merge of every logical block
+    /// of which it has a current page. A log block without current pages is only erased.
     pub(crate) fn merge(
         &mut self,
         log: BlockId,
@@ -411,7 +411,7 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Treats `page`, which is on flash, as the scheme has it. Returns `true` if it must be
+    /// Applies the scheme to `page`, which is on flash. Returns `true` if the page must be
     /// programmed.
     fn keeps(&mut self, page: u32, table: &ClassTable, memory: &mut dyn Residency) -> bool {
         if self.scheme.is_unaware() {
@@ -440,7 +440,7 @@ impl Hybrid {
         true
     }
 
-    /// C_GC of everything so far, in nanoseconds.
+    /// C_GC, the cost of all collections so far, in nanoseconds.
     pub(crate) fn collection_cost(&self) -> u64 {
         self.costs.collections(&self.counters, &self.duplicates)
     }

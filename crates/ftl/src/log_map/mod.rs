@@ -53,13 +53,13 @@ pub(crate) trait LogBuffer: State + Send {
     /// The place that a write goes to.
     type Way: Copy;
 
-    /// Returns the place of the next write of `page`, as things are.
+    /// Returns the place to which a write of `page` would go now.
     fn way(&self, hybrid: &Hybrid, page: u32) -> Self::Way;
 
     /// Returns `true` if that write merges a log block.
     fn collects(&self, hybrid: &Hybrid, page: u32, way: Self::Way) -> bool;
 
-    /// Writes `page` that way.
+    /// Writes `page` to the place `way`.
     fn write(
         &mut self,
         hybrid: &mut Hybrid,
@@ -71,7 +71,7 @@ pub(crate) trait LogBuffer: State + Send {
     /// The layer's scheme is known: choose log blocks accordingly.
     fn settle(&mut self, hybrid: &mut Hybrid, memory: &mut dyn Residency);
 
-    /// Log blocks that there may be.
+    /// The most log blocks that there may be.
     fn most_logs(&self) -> u32;
 
     /// Returns every log block and the number of its programmed pages.
@@ -121,7 +121,7 @@ pub(crate) fn bast(params: &Params, layout: Layout) -> Result<Box<dyn Translatio
 pub(crate) const FAST_PARAMS: &[Param] = fast::PARAMS;
 pub(crate) const BAST_PARAMS: &[Param] = bast::PARAMS;
 
-/// The number of log blocks that `params` come to on a drive of this shape.
+/// The number of log blocks that `params` give on a drive of this shape.
 ///
 /// # Errors
 /// More than the spare space gives, or fewer than the mapping needs.
@@ -142,7 +142,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
         params.owner()
     );
     if number > room {
-        // Of this many blocks; rounded up, so that it is enough when typed.
+        // A share of all blocks, rounded up so that the value in the hint is enough.
         let least = (f64::from(number + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let larger = match least < 1.0 {
             true => choice("spare", percent(least)),

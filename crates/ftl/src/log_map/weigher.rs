@@ -8,10 +8,10 @@ use crate::scheme::{CLASSES, class_of};
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
 
-/// Place of the data block among the counts of a logical block.
+/// Index of the data block among the counts of a logical block.
 const DATA: usize = CLASSES;
 
-/// Log block of which nothing is kept.
+/// Slot of a block that is no log block.
 const NO_SLOT: u32 = u32::MAX;
 
 #[derive(State)]
@@ -150,8 +150,8 @@ impl Weigher {
         (data + 1, pages)
     }
 
-    /// Checks that `plain`, made by looking at every page, says the same of the log blocks. Classes
-    /// are compared only if `memory` was asked since it last changed.
+    /// Checks that `plain`, made by a look at every page, has the same data on the log blocks
+    /// `logs`. [`Weigher::refresh`] comes first, or the classes of pages may differ.
     pub(crate) fn agrees(&self, plain: &Self, logs: &[BlockId]) -> Result<(), String> {
         for &block in logs {
             let sorted = |weigher: &Self| {

@@ -19,9 +19,9 @@ pub enum LogWindow {
     All,
     /// This many of the oldest log blocks are weighed.
     Fixed(u32),
-    /// The number changes from `start` on by `step` up and down. A larger one is kept only where
-    /// collections get cheaper by more than 20%, a smaller one where they do not get dearer by more
-    /// than that.
+    /// The number changes from `start` on by `step` up and down. A larger number is kept only if
+    /// collections get cheaper by more than 20%, a smaller one unless they get dearer by more than
+    /// 20%.
     Adaptive {
         /// Log blocks at first.
         start: u32,
@@ -76,7 +76,8 @@ pub(crate) struct Sized {
 #[derive(Clone, Debug, Value)]
 struct Adapting {
     step: u32,
-    /// Size and mean cost before the change that is on trial; `None` while there is none.
+    /// Size and mean cost in nanoseconds before the change that is on trial; `None` while there is
+    /// none.
     before: Option<(u32, f64)>,
     upwards: bool,
     collections: u32,

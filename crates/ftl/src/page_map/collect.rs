@@ -52,8 +52,8 @@ impl<P: VictimPolicy> PageMap<P> {
         }
     }
 
-    /// The victim's valid pages move to the internal frontier and it becomes the external one; or,
-    /// where they do not all fit, it keeps the rest and becomes the internal one.
+    /// The victim's valid pages move to the internal frontier. If all of them fit, the victim
+    /// becomes the external frontier. If not, it takes the rest and becomes the internal one.
     fn make_room_double(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         loop {
             let victim = self.take_erased(memory)?;
@@ -96,8 +96,8 @@ impl<P: VictimPolicy> PageMap<P> {
         all_taken
     }
 
-    /// Erases victims until they have a block's worth of room beyond their pages. Those are in `taken`,
-    /// each victim's beside it, with whether any may be a zombie.
+    /// Erases victims until their invalid pages make up a block. `taken` gets each victim, its
+    /// valid pages, and `true` if any of these may be a zombie.
     fn take_a_block(
         &mut self,
         taken: &mut Vec<(u32, Vec<u32>, bool)>,
@@ -113,7 +113,8 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(())
     }
 
-    /// Without a pool: a victim, emptied and erased, for a frontier. Its pages are on their way.
+    /// Empties and erases a victim on a drive without a pool, and returns it for a frontier. Its
+    /// pages are in `moving`.
     fn take_erased(&mut self, memory: &mut dyn Residency) -> Result<u32, FtlError> {
         let victim = self.plane_mut().pick()?;
         self.store.note_collected(PLANE, victim);
@@ -122,14 +123,15 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(victim)
     }
 
-    /// Victims are emptied and go to the pool while it is low; then `class` takes a block from it,
-    /// unless it has taken copies too and has room left: then it takes no block more, and the pool
-    /// need not have one to spare for it. A victim that has worn out does not go to the pool, and none
-    /// is emptied whose pages would find no room: at its end the drive has all its data. Where wear
-    /// is levelled, the least erased block takes the place of a victim now and then.
+    /// Collects victims into the pool while the pool is low. Then `class` opens a block from the
+    /// pool, unless copies have already opened one for it that has room left; in this case the pool
+    /// needs no block for the host. A worn-out victim does not go to the pool. A victim whose pages
+    /// would find no room is not emptied, so the drive has all its data at the end of its life.
+    /// With wear levelling, the least erased block is sometimes collected in place of a victim of
+    /// the policy.
     ///
-    /// One collection may open a block for every class of copies before it gives one back, so with a
-    /// placement the pool keeps one more for each except the first.
+    /// One collection may open a block for every class of copies before it gives one back, so with
+    /// a placement the pool keeps one more block for each of these classes except the first.
     fn make_room_pool(
         &mut self,
         class: Class,
@@ -140,7 +142,7 @@ impl<P: VictimPolicy> PageMap<P> {
         let sorts = self.store.sorting.has_rule();
         let water = low + self.store.sorting.reserved() as usize - 1;
         loop {
-            // Without a placement copies never spare the host its block: the pool has one for it.
+            // Without a placement copies never open the host's block, so the pool needs one for it.
             let needs_block = !sorts || self.plane().room(class) == 0;
             if self.plane().pool.len() >= water + usize::from(needs_block) {
                 break;
@@ -162,7 +164,8 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(())
     }
 
-    /// Takes the valid pages of `victim` off it, except those that are left to memory.
+    /// Lifts the valid pages of `victim` into `moving`, without those that the scheme leaves to
+    /// memory.
     fn lift(&mut self, victim: u32, memory: &mut dyn Residency) {
         (self.moving_len, self.moves_zombies) = self.store.lift(PLANE, victim, &mut self.moving);
         if let Some(sharing) = &mut self.sharing {
@@ -171,7 +174,7 @@ impl<P: VictimPolicy> PageMap<P> {
         }
     }
 
-    /// Programs the pages on their way from `from` to `to` at the open block of `class`.
+    /// Programs the pages `from..to` of `moving` in the open block of `class`.
     fn set_down(&mut self, class: Class, from: usize, to: usize) {
         if from < to {
             self.store.set_down(PLANE, class, &self.moving[from..to], self.moves_zombies);
@@ -180,9 +183,9 @@ impl<P: VictimPolicy> PageMap<P> {
 }
 
 impl Sharing {
-    /// Takes from `pages`, on their way from a victim, those that the scheme leaves to memory. Those that it
-    /// writes from memory stay: where their data come from changes nothing on flash. Returns how many are
-    /// left, at the front.
+    /// Removes from `pages`, which a collection moves, those that the scheme leaves to memory.
+    /// Pages that it writes from memory stay, because the source of their data changes nothing on
+    /// flash. Returns how many stay; they are at the front of `pages`.
     fn keep(
         &mut self,
         tables: &mut Tables,

@@ -37,13 +37,13 @@ pub struct PageMap<P: VictimPolicy> {
     /// The treatment of pages in the host's memory; `None` while it is not shared.
     #[snapshot(state)]
     sharing: Option<Sharing>,
-    /// Logical pages on their way from a victim: the first `moving_len` of b.
+    /// Logical pages lifted from a victim and not programmed yet: the first `moving_len` entries.
     #[snapshot(table)]
     moving: Box<[u32]>,
     moving_len: usize,
     /// `true` if any of the moving pages may be a zombie.
     moves_zombies: bool,
-    /// The places of the pages that the present host writes replace: room for b.
+    /// Old places of the pages of a batch of host writes, at most b.
     #[snapshot(skip)]
     old: Box<[u32]>,
 }
@@ -61,13 +61,13 @@ struct Sharing {
 /// The only plane.
 const PLANE: u32 = 0;
 
-/// Bytes of memory of a page map, without its policy's; with all that the policy or the placement
-/// asks for.
+/// Bytes of memory of a page map without its policy, but with all tables that the policy or the
+/// placement asks for.
 pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
     crate::store::bytes(layout, asks) + buffer_bytes(&layout.geometry)
 }
 
-/// Bytes of its buffers.
+/// Bytes of the buffers of a page map.
 fn buffer_bytes(geometry: &Geometry) -> u64 {
     let b = geometry.pages_per_block();
     bytes_of::<u32>(b as usize + room_for_a_block(b))
@@ -77,7 +77,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// The layer that `layout` describes, its policy made by `make`.
     ///
     /// # Errors
-    /// Parts that do not go together, too little memory; those of `make`.
+    /// Parts that do not go together, too little memory, or an error of `make`.
     pub fn with_policy(
         layout: Layout,
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,

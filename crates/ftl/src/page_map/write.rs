@@ -78,8 +78,9 @@ impl<P: VictimPolicy> PageMap<P> {
         (count, None)
     }
 
-    /// Writes `pages` in order, each to the open block of its class and as data of its stream, until one of those is full, at
-    /// most b of them. Returns how many, and that class.
+    /// Writes `pages` in order, at most b of them. Each goes to the open block of its class, as
+    /// data of its stream. Stops when that block is full. Returns how many pages were written, and
+    /// the class of the full block.
     fn append_sorted(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
         let store = &mut self.store;
         let limit = pages.len().min(self.old.len());

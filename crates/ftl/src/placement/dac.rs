@@ -75,7 +75,8 @@ struct Dac {
     /// The clock at each page's last host write; empty without a threshold.
     #[snapshot(table)]
     written: Vec<u64>,
-    /// The region that each page left for the zombie block; empty without a threshold or that block.
+    /// The region that each page left for the zombie block; empty without a threshold or without a
+    /// zombie block.
     #[snapshot(table)]
     left: Vec<Class>,
     #[snapshot(skip)]
@@ -179,12 +180,13 @@ mod tests {
             rule.copied(page, on(0), zombies, at(12));
             assert_eq!(rule.host(page, None, Some(zombies), at(13)), young, "{spec}");
             assert_eq!(rule.host(page, None, Some(zombies), at(20)), old, "{spec}");
-            // A copy from there is one from its region; a further one to the zombie block changes nothing.
+            // A copy from the zombie block counts as one from the page's region. Another copy to
+            // the zombie block changes nothing.
             assert_eq!(rule.copy(page, zombies, false, at(20)), 0);
             rule.copied(page, zombies, zombies, at(20));
             assert_eq!(rule.host(page, None, Some(zombies), at(20)), old, "{spec}");
         }
-        // Its region need not be the coldest.
+        // The region of the page need not be the coldest.
         let mut rule = rule("dac:regions=3,threshold=5,zombie-block=yes");
         rule.wrote(page, Some(on(0)), on(1), at(10));
         rule.copied(page, on(1), zombies, at(12));

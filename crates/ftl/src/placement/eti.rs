@@ -40,7 +40,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 
 /// The count from which on an extent is hot.
 const WARM: u8 = 4;
-/// Counts go no further.
+/// The largest count.
 const MOST: u8 = 15;
 
 const HOT: Class = 0;
@@ -69,7 +69,8 @@ struct Eti {
     halving: u64,
     /// Requests since counts were halved.
     requests: u64,
-    /// The first page of the request under way, and the page after its last one; equal before any.
+    /// The first page of the request under way, and the page after its last one; both are equal
+    /// before the first request.
     first: u32,
     end: u32,
 }
@@ -186,7 +187,7 @@ mod tests {
 
     const NOW: Now = Now { programs: 0, host: 0 };
 
-    /// On a drive of 100 pages.
+    /// The rule `spec` on a drive of 100 pages.
     fn rule(spec: &str) -> Eti {
         let spec = PlacementSpec::parse(spec).unwrap();
         Eti::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
@@ -208,22 +209,23 @@ mod tests {
         let mut rule = rule("eti:extents=5,halving=1000");
         write(&mut rule, &[(0, 20)]);
         assert_eq!(extents(&rule), [(0, 0)], "nothing has ended");
-        // The second request ends the first, which begins an extent but does not end one.
+        // The second request ends the first, which begins with an extent and ends inside it.
         write(&mut rule, &[(10, 40)]);
         assert_eq!(extents(&rule), [(0, 1), (20, 0)]);
-        // Half of the first extent, and a part of the second.
+        // That request covered half of the first extent, and a part of the second.
         write(&mut rule, &[(90, 100)]);
         assert_eq!(extents(&rule), [(0, 1), (10, 2), (20, 1), (40, 0)]);
-        // The end of the logical space ends an extent, too. There is room for that one alone.
+        // The request for 90 to 100 ends with the logical space, where an extent ends, too. There
+        // is room for one more extent.
         write(&mut rule, &[(15, 30)]);
         assert_eq!(extents(&rule), [(0, 1), (10, 2), (20, 1), (40, 0), (90, 1)]);
         // No extent lies in 15 to 30 as a whole, and none can be split.
         write(&mut rule, &[(5, 95)]);
         assert_eq!(extents(&rule), [(0, 1), (10, 2), (20, 1), (40, 0), (90, 1)]);
-        // Those in the middle lie in 5 to 95.
+        // The extents in the middle lie in 5 to 95.
         write(&mut rule, &[(0, 1)]);
         assert_eq!(extents(&rule), [(0, 1), (10, 3), (20, 2), (40, 1), (90, 1)]);
-        // 4 is hot; 15 is the most.
+        // A count of 4 is hot, and 15 is the largest count.
         assert_eq!(rule.host(10, None, None, NOW), COLD);
         write(&mut rule, &[(10, 20), (0, 1)]);
         assert_eq!(
@@ -247,7 +249,7 @@ mod tests {
         // 7 and 6 become 3: cold, like 0. 9 and 8 become 4: hot, and the same. 10 becomes 5.
         assert_eq!(cooled(&[0, 7, 1, 9, 8, 10, 6]), [(0, 3), (30, 4), (50, 5), (60, 3)]);
         assert_eq!(cooled(&[15, 14, 2, 0, 13, 12]), [(0, 7), (20, 1), (40, 6)]);
-        // Every second request that has ended.
+        // Counts are halved after every second request that has ended.
         rule.extents = vec![Extent { first: 0, count: 8 }];
         write(&mut rule, &[(0, 100), (0, 100)]);
         assert_eq!(extents(&rule), [(0, 9)]);

@@ -10,20 +10,20 @@ use flashgc_base::spec::SpecError;
 pub type MakePlacement =
     Arc<dyn Fn(u32, u32) -> Result<Box<dyn Placement>, SpecError> + Send + Sync>;
 
-/// A placement from outside, as far as it is known before there is a drive.
+/// The properties of a placement from outside that are known before there is a drive.
 #[derive(Clone)]
 pub struct ExternalPlacement {
     /// The name by which it is reported.
     pub name: String,
-    /// For each class, `true` if copies may go to it; they may go to one at least.
+    /// For each class, `true` if copies may go to it. At least one is `true`.
     pub takes_copies: Vec<bool>,
-    /// `true` if it asks which pages are zombies.
+    /// `true` if the placement asks which pages are zombies.
     pub asks_for_zombies: bool,
-    /// `true` if it looks at the blocks of the drive.
+    /// `true` if the placement looks at the blocks of the drive.
     pub sees_blocks: bool,
-    /// The past that it remembers, as far as it says.
+    /// The past that the placement says it remembers.
     pub remembers: Remembers,
-    /// Makes it for a drive.
+    /// Makes the placement for a drive.
     pub make: MakePlacement,
 }
 

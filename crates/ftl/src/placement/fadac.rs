@@ -32,7 +32,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("fadac.rs"),
     needs_future: false,
     needs_streams: false,
-    // Counts fall only by copies: those of all pages but the coldest grow to the last bound.
+    // Only copies lower counts, so the counts of all pages but the coldest grow to the last bound.
     remembers: |params, _| {
         Remembers::rewrites(10u64.saturating_pow(params.integer("classes") as u32 - 1))
     },
@@ -47,7 +47,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 struct Fadac {
     #[snapshot(skip)]
     classes: Class,
-    /// F.
+    /// F, the fading average of writes a page.
     average: f64,
     /// Pages that have data.
     valid: u64,
@@ -156,12 +156,12 @@ mod tests {
         assert_eq!(write(&mut rule, 40, None), 2);
         assert_eq!(rule.average, 63.0 / 1024.0 + 961.0 / 1024.0 / 32.0);
         assert_eq!(rule.valid, 33);
-        // With F = 1/2 the bounds are 1/2, 5, 50, 500, 5000: those reached count as not passed.
+        // With F = 1/2 the bounds are 1/2, 5, 50, 500, 5000: a count at a bound has not passed it.
         rule.average = 0.5;
         let counts = [0, 1, 5, 6, 50, 51, 500, 501, 5000, 5001, u32::MAX];
         let classes = counts.map(|count| rule.class(count, 0.5));
         assert_eq!(classes, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
-        // A copy is classified by the count without it.
+        // A copy is classified by the count after it, which is 1 less.
         rule.counts[7] = 6;
         assert_eq!(rule.copy(7, on(0), false, NOW), 1);
         rule.copied(7, on(0), on(1), NOW);

@@ -62,7 +62,7 @@ pub struct Handles {
 /// The parameters that `spec` gives.
 ///
 /// # Errors
-/// More persistently isolated handles than there are handles, and reclaim groups.
+/// More persistently isolated handles than there are handles, or a parameter for reclaim groups.
 pub(super) fn read(spec: &Spec) -> Result<Params, SpecError> {
     if let Some((_, groups)) = spec.params.iter().find(|(key, _)| key == "groups") {
         return Err(SpecError::new(

@@ -20,11 +20,11 @@ pub trait Future: State + Send {
     fn next(&mut self, events: &mut Vec<Event>);
 }
 
-/// A future on its way to the one placement that is made with it.
+/// A future that waits for the one placement that will be made with it.
 #[derive(Clone, Default)]
 pub(super) struct Waiting(Option<Arc<Mutex<Taken>>>);
 
-/// `None` once it was taken.
+/// `None` once the future was taken.
 type Taken = Option<Box<dyn Future>>;
 
 impl Waiting {

@@ -66,7 +66,7 @@ impl Gdt {
     /// The class of data that have this many host writes left.
     #[inline]
     fn class(&self, left: u64) -> Class {
-        // The whole part decides.
+        // The quotient may be rounded down, because the logarithm is rounded down, too.
         (1 + left / self.unit).ilog2().min(u32::from(self.classes) - 1) as Class
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         Now { programs: 0, host }
     }
 
-    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    /// Does write `number`, counted from 0, and returns its class.
     fn write(rule: &mut Gdt, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
         rule.wrote(page, None, on(class), at(number + 1));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn classes_are_powers_of_two_of_the_time_that_is_left() {
-        // 64 writes are two of the drive: class 0 lasts an eighth of them.
+        // 64 writes are two drive writes. Class 0 lasts an eighth of them: 8 writes.
         let rule = Gdt::new(4, 32);
         let classes = [0, 7, 8, 23, 24, 55, 56, 900, u64::MAX].map(|left| rule.class(left));
         assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 3, 3]);
@@ -152,7 +152,7 @@ mod tests {
         let copy = |rule: &Gdt, host| rule.copy(7, on(0), false, at(host));
         // Nothing is known of page 7: the last class. Write 0 is at t = 128.
         assert_eq!((copy(&rule, 0), write(&mut rule, 7, 0)), (5, 5));
-        // One stamp: as long again as it has lived, 7 and 8.
+        // With one stamp, the page is expected to live as long again as it has lived: 7 and 8.
         assert_eq!([7, 8].map(|host| copy(&rule, host)), [0, 1]);
         // An interval of 20: class 1 is 8 to 23. Class 0 lasts
         // 8 writes. Death is at t = 168, so 20, 8, 7 and 0 are left, and then
@@ -162,10 +162,12 @@ mod tests {
         assert_eq!(classes, [1, 1, 0, 0, 1, 2]);
         // Intervals of 20 and 30: their mean 25 is left, of class 2.
         assert_eq!(write(&mut rule, 7, 50), 2);
-        // 20, 30 and 10: 20. Then 30, 10 and 200: 80, whose third is 26.67 and not 24.
+        // Intervals of 20, 30 and 10 have the mean 20, of class 1. Then 30, 10 and 200 have the
+        // mean 80, of class 3.
         assert_eq!(write(&mut rule, 7, 60), 1);
         assert_eq!(write(&mut rule, 7, 260), 3);
-        // Written at 20, 50, 60 and 260: death at 340, from 261 on so 79 are left: class 3 is 56 to 119.
+        // Written at 20, 50, 60 and 260, the page dies at 340. At 261 it has 79 writes left: class
+        // 3 is 56 to 119.
         assert_eq!(
             [261, 284, 285, 340, 341, 379, 380].map(|host| copy(&rule, host)),
             [3, 3, 2, 0, 3, 3, 4]

@@ -115,7 +115,7 @@ mod tests {
         Now { programs: 0, host }
     }
 
-    /// 12 pages, blocks of 4.
+    /// The rule `spec` on a drive of 12 pages, with blocks of 4 pages.
     fn rule(spec: &str) -> Intervals {
         let spec = PlacementSpec::parse(spec).unwrap();
         Intervals::new(&spec.params, Shape { pages: 12, pages_per_block: 4, ..Shape::default() })
@@ -149,7 +149,8 @@ mod tests {
             rule.wrote(page, Some(on(0)), on(class), at(number + 1));
             class
         };
-        // No bounds: class 0, and the last for what nothing is known of.
+        // Without bounds all pages belong to class 0, except those without data: they belong to the
+        // last class.
         (0..7).for_each(|number| assert_eq!(write(&mut rule, number as u32 % 3, number), 0));
         rule.trimmed(11, on(0), at(7));
         assert_eq!(rule.host(11, None, None, at(7)), 3);
@@ -160,7 +161,8 @@ mod tests {
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);
         let copies = [0, 1, 2, 10, 9, 8, 6, 5, 3].map(|page| rule.copy(page, on(0), false, at(8)));
         assert_eq!(copies, [0, 0, 1, 1, 1, 2, 2, 3, 3]);
-        // A host write goes by the same estimate, before it: page 5 is 15 old, then (20 - 5)/2 after it.
+        // A host write uses the estimate before the write: page 5 is 15 old. After the write its
+        // interval is (20 - 5)/2.
         assert_eq!((write(&mut rule, 5, 8), rule.copy(5, on(0), false, at(8))), (3, 1));
         // The next sample comes with the sixteenth write, and not before.
         (9..15).for_each(|number| _ = write(&mut rule, 0, number));

@@ -47,7 +47,7 @@ pub struct Now {
     pub host: u64,
 }
 
-/// A block of a page: that of its data, of its old data or of its new ones.
+/// A block on which a page has its data, had its old data, or gets its new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The class for which it was opened.
@@ -73,9 +73,10 @@ pub struct Collected {
 
 /// A rule that sorts pages into classes.
 ///
-/// The drive asks [`host`](Placement::host) and [`copy`](Placement::copy) as often as it likes before it
-/// programs a page; what happened it tells through the other methods. A rule that asks for more than
-/// the clock and the page's own state may not change its answers while a block is copied.
+/// The drive asks [`host`](Placement::host) and [`copy`](Placement::copy) as often as it likes
+/// before it programs a page; it reports what happened through the other methods. A rule whose
+/// answers depend on more than the clock and the page's own state may not change its answers while
+/// a block is copied.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Placement: State + Send {
     /// The number of classes: 1 or more.
@@ -89,25 +90,26 @@ pub trait Placement: State + Send {
         (0..self.classes()).filter(|&class| self.takes_copies(class as Class)).count()
     }
 
-    /// Returns `true` if it asks which pages are zombies; they are kept only then.
+    /// Returns `true` if the rule asks which pages are zombies.
     fn asks_for_zombies(&self) -> bool {
         false
     }
 
-    /// Asks the processor to load what it keeps of `page`, which it will soon be asked for.
+    /// Asks the processor to load the rule's data on `page`, whose class will soon be asked for.
     fn prefetch(&self, page: u32) {}
 
-    /// The class of `page`, which the host writes now, as data of `stream` if it says so. Its data until
-    /// now are at `old`; `None` if it has none.
+    /// Returns the class of a host write of `page`. `stream` is the stream of the write, if it has
+    /// one. `old` is the place of the page's present data; `None` if it has none.
     fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class;
 
-    /// The class of all host writes of `stream`, if nothing else decides and no copy goes there: the stream is
-    /// a placement handle. `None` for any other stream.
+    /// Returns the class of all host writes of `stream`, if the stream is a placement handle:
+    /// nothing else decides their class, and no copy goes to it. `None` for any other stream.
     fn of_handle(&self, stream: StreamId) -> Option<Class> {
         None
     }
 
-    /// The class of `page`, which a collection copies now from `from`.
+    /// Returns the class of a copy of `page` from `from` by a collection. `zombie`: the page is a
+    /// zombie.
     fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class;
 
     /// The drive has data of `page` at `place` from the beginning: first contents, or what a stored
@@ -130,18 +132,18 @@ pub trait Placement: State + Send {
     /// A block was picked; its pages are copied next.
     fn collected(&mut self, block: Collected, now: Now) {}
 
-    /// The capability to look at the blocks; `None` if it does not.
+    /// Returns the rule as one that looks at the blocks; `None` if it does not.
     fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
         None
     }
 
-    /// The capability to pick the victims; `None` if it does not.
+    /// Returns the rule as one that picks the victims; `None` if it does not.
     fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
         None
     }
 
-    /// Checks that the drive may go on with the rule: one from outside may have failed. Its answers then mean
-    /// nothing, but each is a class that exists.
+    /// Checks that the rule has not failed; only a rule from outside can. The answers of a failed
+    /// rule mean nothing, but each is a class that exists.
     ///
     /// # Errors
     /// The reason why it failed.
@@ -152,23 +154,24 @@ pub trait Placement: State + Send {
 
 /// A placement that looks at the blocks of its drive.
 ///
-/// The drive then does page by page what it does in batches otherwise. So counts are current whenever
-/// the placement is asked or told something: a page that was written over is no longer valid, and of a block
-/// that is being collected the pages still to be copied are.
+/// For such a placement the drive works page by page instead of in batches. So the counts are up to
+/// date at every call of the placement: an overwritten page is no longer valid, and in a block that
+/// is being collected only the pages still to be copied are valid.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait SeesBlocks {
-    /// The table of a plane, called once for each before anything is on its blocks. Its columns stay in
-    /// their place, and who [lends](BlockTable::lend) them may read them for ever.
+    /// Receives the table of a plane. It is called once for each plane, before its blocks hold
+    /// anything. The columns never move, so a placement that [lends](BlockTable::lend) them may
+    /// read them for ever.
     ///
     /// # Errors
     /// The errors of a placement from outside.
     fn begin(&mut self, blocks: &mut BlockTable) -> Result<(), FtlError>;
 
-    /// A block of this table is picked next.
+    /// Called before a block of this table is picked.
     fn look(&mut self, blocks: &BlockTable) {}
 }
 
-/// A placement that picks the victims, too, where the drive leaves that to it.
+/// A placement that also picks the victims, if the victim policy of the drive leaves that to it.
 pub trait PicksVictims {
     /// A candidate of this table, or `None` if there is none. All of its randomness comes from `rng`.
     fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId>;
@@ -188,16 +191,16 @@ pub struct PlacementInfo {
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    /// `true` if it must know what the host will write.
+    /// `true` if the policy must know what the host will write.
     pub needs_future: bool,
-    /// `true` if it must know the streams of writes.
+    /// `true` if the policy must know the streams of writes.
     pub needs_streams: bool,
-    /// Bytes that it keeps on a drive of this shape.
+    /// Bytes that the policy keeps on a drive of this shape.
     bytes: fn(&Params, Shape) -> u64,
-    /// The past that it remembers on a drive of this shape.
+    /// The past that the policy remembers on a drive of this shape.
     remembers: fn(&Params, Shape) -> Remembers,
-    /// The policy on a drive of this shape, with the future if it needs that; `None` leaves all to the
-    /// frontier.
+    /// Makes the policy on a drive of this shape, with the future if it needs that. `None` if the
+    /// frontier decides everything.
     make: Option<Make>,
 }
 
@@ -206,7 +209,7 @@ type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;
 /// The size of a drive, as far as a placement must know it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
-    /// Logical pages: a table with an entry a page has this many.
+    /// Logical pages: the length of a table with one entry for each page.
     pages: usize,
     pages_per_block: u32,
     /// Physical blocks.
@@ -221,8 +224,9 @@ impl From<&Geometry> for Shape {
 }
 
 impl PlacementInfo {
-    /// Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages
-    /// and 4661 blocks of 256, a spare factor of 12%. On larger drives they are no more, but for tables whose lengths are powers of two.
+    /// Bytes of memory for each logical page, with the usual parameters. The drive has 2^20 logical
+    /// pages and 4661 blocks of 256 pages, a spare factor of 12%. Larger drives need no more for a
+    /// page, except for tables whose lengths are powers of two.
     pub fn bytes_a_page(&self) -> f64 {
         let pages = 1 << 20;
         let shape = Shape { pages, pages_per_block: 256, blocks: 4661 };
@@ -330,8 +334,8 @@ impl PlacementSpec {
         self.needs_future().then(|| self.params.real("horizon"))
     }
 
-    /// Returns the placement that sees `horizon` ahead, as people type it; `None` if it does not look ahead or
-    /// not as near.
+    /// Returns this placement with the horizon `horizon`, as people type it. `None` if the
+    /// placement does not look ahead, or if that horizon is not allowed.
     pub fn with_horizon(&self, horizon: f64) -> Option<String> {
         let text = self.to_string();
         let (before, rest) = text.split_once("horizon=")?;
@@ -340,10 +344,10 @@ impl PlacementSpec {
         Self::parse(&near).ok().map(|near| near.to_string())
     }
 
-    /// Checks that a drive can have it that does not know what the host will write.
+    /// Checks that the placement works on a drive that does not know what the host will write.
     ///
     /// # Errors
-    /// It needs to know that.
+    /// A placement that needs to know that.
     pub fn check_without_future(&self) -> Result<(), SpecError> {
         if !self.needs_future() {
             return Ok(());
@@ -427,7 +431,7 @@ impl PlacementSpec {
     /// The policy on a drive of this shape; `None` if it leaves all to the frontier.
     ///
     /// # Errors
-    /// It needs a future and was given none; those of a placement from outside.
+    /// A placement that needs a future and got none, or an error of a placement from outside.
     pub(crate) fn make(
         &self,
         geometry: &Geometry,
@@ -506,8 +510,8 @@ impl std::fmt::Debug for PlacementSpec {
     }
 }
 
-/// A number from 0 to below 1 that looks random, the same for the same key and salt: a question that is
-/// asked twice has one answer.
+/// A number from 0 to below 1 that looks random and follows from `key` and `salt`. So a question
+/// that is asked twice gets the same answer.
 #[inline]
 fn draw(key: u64, salt: u64) -> f64 {
     // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

@@ -30,8 +30,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("multilog.rs"),
     needs_future: false,
     needs_streams: false,
-    // Of the updates of a page on its way through the levels, most leave it where it is. After one update a level,
-    // cost-benefit wrote 0.7% less than at the end on zipf:theta=0.8; after four a level 0.1% less.
+    // Most updates leave a page on its level. After one update for each level, cost-benefit wrote
+    // 0.7% less than in the end on zipf:theta=0.8; after four for each level, 0.1% less.
     remembers: |params, _| Remembers::rewrites(4 * params.integer("levels")),
     bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
     make: Some(|params, shape, _| {
@@ -39,7 +39,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }),
 };
 
-/// The number of a write that never was.
+/// Stands for the last write of a page that was never written.
 const NEVER: u64 = u64::MAX;
 
 /// See the module's text.
@@ -50,7 +50,7 @@ struct MultiLog {
     /// Valid pages of each level.
     #[snapshot(table)]
     valid: Vec<u64>,
-    /// Pages of the blocks of each level that were collected, and those of them that were valid.
+    /// For each level, the pages of its collected blocks; in `kept`, those of them that were valid.
     #[snapshot(table)]
     collected: Vec<u64>,
     #[snapshot(table)]

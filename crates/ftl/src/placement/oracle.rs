@@ -53,7 +53,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 const NOTHING: u64 = u64::MAX;
 /// Stands for a page whose newest event in sight is a TRIM.
 const DISCARDED: u64 = u64::MAX - 1;
-/// The newest write of a page is fetched this many events ahead, and its life when half are left.
+/// The newest write of a page is prefetched this many events ahead, and its life half as many
+/// ahead.
 const AHEAD: usize = 16;
 /// A death that is not in sight.
 const UNSEEN: u64 = u64::MAX;
@@ -129,13 +130,14 @@ struct Oracle {
     /// The write at which the data that each page has now will die.
     #[snapshot(table)]
     death: Table<u64>,
-    /// With errors: the last write of each page, and when its data are predicted to die.
+    /// If predictions have errors: the last write of each page, and when its data are predicted to
+    /// die.
     #[snapshot(table)]
     written: Table<u64>,
     #[snapshot(table)]
     predicted: Table<u64>,
-    /// With errors of requests: the first write of the request of each write in sight, and of that of
-    /// each page's data.
+    /// With errors of requests: for each write in sight, the first write of its request. In
+    /// `request`, the same for the last write of each page.
     #[snapshot(table)]
     request_ahead: Table<u64>,
     #[snapshot(table)]
@@ -187,7 +189,7 @@ impl Oracle {
         number as usize & (self.lives.len() - 1)
     }
 
-    /// Looks at events until the horizon is in sight, or the end of all.
+    /// Reads events up to the horizon, or to the end of the future.
     fn look_ahead(&mut self) {
         let horizon = self.now + self.horizon;
         while self.seen < horizon {
@@ -239,13 +241,13 @@ impl Oracle {
         self.seen += 1;
     }
 
-    /// Predicts anew when the data of `page` will die, where predictions are not always right.
+    /// Predicts anew when the data of `page` will die, if predictions have errors.
     #[inline]
     fn predict(&mut self, page: u32) {
         let at = page as usize;
         let Some(&written) = self.written.get(at) else { return };
         let (born, key) = match written {
-            // First contents, of which each page is a request.
+            // First contents: each page counts as a request of its own.
             NOTHING => (0, u64::MAX - u64::from(page)),
             _ => (written, self.request.get(at).copied().unwrap_or(written)),
         };
@@ -255,7 +257,7 @@ impl Oracle {
         };
     }
 
-    /// A life as it is predicted.
+    /// The predicted life of data that live for `life` writes.
     #[inline]
     fn life(&self, life: u64, key: u64) -> u64 {
         if self.sigma == 0.0 {
@@ -266,7 +268,7 @@ impl Oracle {
 
     #[inline]
     fn class(&self, remaining: u64) -> Class {
-        // The whole part decides.
+        // The quotient may be rounded down, because the logarithm is rounded down, too.
         let class = (1 + remaining / self.unit).ilog2();
         class.min(u32::from(self.classes) - 1) as Class
     }

@@ -1,9 +1,10 @@
-//! Classes of equally many pages: their bounds are quantiles of what is estimated of sampled pages.
+//! Classes of equally many pages: their bounds are quantiles of estimates for a sample of pages.
 //!
-//! After every `refresh` blocks of host writes the pages of a sample are estimated. The i-th of k is
-//! page `floor((i + x) U/k)`, x a number from 0 to below 1 that looks random and follows from i and the
-//! clock. Where a sample would be larger than the drive it is the drive. Of n sampled pages that have
-//! an estimate, in ascending order from 0, class j begins at estimate `floor(j n/C)` of C classes.
+//! After every `refresh` blocks of host writes, k sampled pages are estimated. Page i of the sample
+//! is page `floor((i + x) U/k)`. Here x is a number from 0 to below 1 that looks random and follows
+//! from i and the clock. If k would be larger than U, all U pages are sampled. The n estimates are
+//! sorted in ascending order and numbered from 0. Class j of C classes begins at estimate `floor(j
+//! n/C)`.
 
 use super::{Class, Now, Shape, draw};
 use flashgc_base::snapshot::State;
@@ -30,7 +31,7 @@ pub(super) struct Quantiles {
     pages: u64,
     #[snapshot(skip)]
     sample: u64,
-    /// The room for a sample.
+    /// Buffer for the estimates of a sample.
     #[snapshot(skip)]
     estimates: Vec<f64>,
 }
@@ -74,7 +75,8 @@ impl Quantiles {
         now.host.is_multiple_of(self.window)
     }
 
-    /// Computes the bounds from `estimate`, which says nothing of pages of which nothing is known.
+    /// Computes the bounds from `estimate`, which returns `None` for a page of which nothing is
+    /// known.
     pub(super) fn refresh(&mut self, now: Now, estimate: impl Fn(u32) -> Option<f64>) {
         let (pages, sample) = (self.pages, self.sample);
         let page = |index: u64| {
@@ -119,7 +121,8 @@ mod tests {
         );
         quantiles.refresh(now, |_| None);
         assert_eq!(quantiles.bounds, [f64::INFINITY; 2]);
-        // Squares of the even pages: 0, 4, 16, 36, 64. The numbers 1 and 3 of 5.
+        // The estimates are squares of the even pages: 0, 4, 16, 36, 64. Numbers 1 and 3 of them
+        // are the bounds.
         quantiles.refresh(now, |page| (page % 2 == 0).then(|| f64::from(page * page)));
         assert_eq!(quantiles.bounds, [4.0, 36.0]);
         let classes = [0.0, 3.9, 4.0, 35.9, 36.0, f64::INFINITY].map(|one| quantiles.class(one));

@@ -46,7 +46,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 /// Collected blocks of class 0 whose mean lifetime is l.
 const BLOCKS: u64 = 16;
 
-/// The number of a write that never was.
+/// Stands for the last write of a page that was never written.
 const NEVER: u64 = u64::MAX;
 
 const SHORT: Class = 0;
@@ -61,7 +61,8 @@ struct SepBit {
     classes: Class,
     /// l, in pages written by the host.
     lifetime: f64,
-    /// Lifetimes of the blocks of class 0 that were collected since l was last computed, and how many.
+    /// The sum of the lifetimes of the class 0 blocks collected since l was last computed, and
+    /// their number.
     sum: u64,
     count: u64,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
@@ -169,7 +170,7 @@ mod tests {
         Now { programs: host, host }
     }
 
-    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    /// Does write `number`, counted from 0, and returns its class.
     fn write(rule: &mut SepBit, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
         let from = (rule.written[page as usize] != NEVER).then_some(0);
@@ -183,10 +184,10 @@ mod tests {
         // l is infinite: whatever is in the queue is short-lived.
         assert_eq!(write(&mut rule, 0, 0), LONG);
         assert_eq!(write(&mut rule, 0, 1), SHORT);
-        // One page has data, so the queue is the second of both writes.
+        // One page has data, so the queue holds only the second of the two writes.
         assert_eq!(write(&mut rule, 1, 2), LONG);
         assert_eq!(write(&mut rule, 0, 3), SHORT);
-        // Two pages have data: the queue is the writes 2 and 3, then 3 and 4.
+        // Two pages have data: the queue holds the writes 2 and 3, then 3 and 4.
         assert_eq!(write(&mut rule, 0, 4), SHORT);
         assert_eq!(write(&mut rule, 1, 5), LONG);
         // Copies while l is infinite: only a page that was never written is infinitely old.

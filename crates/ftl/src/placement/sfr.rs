@@ -143,7 +143,7 @@ mod tests {
         Sfr::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
-    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    /// Does write `number`, counted from 0, and returns its class.
     fn write(rule: &mut Sfr, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
         rule.wrote(page, None, on(class), at(number + 1));
@@ -169,14 +169,15 @@ mod tests {
             assert_eq!(write(&mut rule, 29, number), class, "count {count}");
             number += 1;
         }
-        // A successor has the class of its request, in another chunk, too, whose count stays.
+        // A successor has the class of its request, even in another chunk. The count of that chunk
+        // stays.
         assert_eq!([30, 31].map(|page| write(&mut rule, page, number)), [5, 5]);
         assert_eq!(rule.counts, [499, 0, 0, 0]);
         // The same page again, or the one before, is another request.
         assert_eq!([31, 30].map(|page| write(&mut rule, page, number)), [0, 0]);
         assert_eq!(rule.counts, [499, 2, 0, 0]);
-        // Page 29 was counted by write 498: a write 999 later adds 1, one 3000 after that finds
-        // 500/2/2/2 = 62, one 1000 later 63/2 = 31, one much later 0.
+        // Page 29 was last counted at write 498. A write 999 later adds 1. One 3000 after that
+        // finds 500/2/2/2 = 62, one 1000 later 63/2 = 31, and one much later 0.
         let mut then = |number| {
             let class = write(&mut rule, 29, number);
             (class, rule.counts[0])
@@ -188,7 +189,7 @@ mod tests {
         // A write in place of a copy lies with the copies; its successor does not.
         rule.wrote(95, None, on(6), at(70_000));
         assert_eq!(rule.host(96, None, None, at(70_000)), 0);
-        // What is copied goes to the last class.
+        // Copies go to the last class.
         assert_eq!(rule.copy(29, on(5), false, at(70_000)), 6);
     }
 }

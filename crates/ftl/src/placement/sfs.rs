@@ -82,7 +82,7 @@ fn segments(params: &Params, shape: Shape) -> usize {
 struct Segment {
     valid: u64,
     writes: u64,
-    /// The sum of the stamps of their last writes.
+    /// The sum of the stamps of the pages' last writes.
     lasts: u64,
 }
 
@@ -101,7 +101,8 @@ struct Sfs {
     window: u64,
     #[snapshot(skip)]
     pages_per_block: u32,
-    /// The segment of each page. The two tables below have its writes and the stamp of the last one.
+    /// The segment of each page. The two tables below have the writes of each page and the stamp of
+    /// its last write.
     #[snapshot(table)]
     segment_of: Vec<u32>,
     #[snapshot(table)]
@@ -116,11 +117,12 @@ struct Sfs {
     centres: Vec<f64>,
     #[snapshot(skip)]
     segments: Vec<Segment>,
-    /// The numbers of segments without valid pages that no class fills are the first `frees` of these.
+    /// Free segments: the first `frees` entries. A free segment has no valid pages, and no class
+    /// fills it.
     #[snapshot(table)]
     free: Vec<u32>,
     frees: u32,
-    /// The room for the hotness of all segments.
+    /// Buffer for the hotness of all segments.
     #[snapshot(skip)]
     hotness: Vec<f64>,
 }
@@ -166,7 +168,7 @@ impl Sfs {
         }
     }
 
-    /// The data of `page` are no longer where they were, but on `segment`.
+    /// Moves the data of `page` to `segment`.
     #[inline]
     fn put(&mut self, page: u32, segment: u32, writes: u32, last: u64) {
         self.take(page);
@@ -176,7 +178,7 @@ impl Sfs {
         self.add(page);
     }
 
-    /// Counts `page` for its segment.
+    /// Adds `page` to the sums of its segment.
     #[inline]
     fn add(&mut self, page: u32) {
         let page = page as usize;
@@ -186,7 +188,7 @@ impl Sfs {
         segment.lasts += self.lasts[page];
     }
 
-    /// Counts `page` no more for its segment, if it has one.
+    /// Removes `page` from the sums of its segment, if it has one.
     #[inline]
     fn take(&mut self, page: u32) {
         let page = page as usize;
@@ -208,7 +210,7 @@ impl Sfs {
         self.frees += 1;
     }
 
-    /// The segments, from what is kept of the pages.
+    /// Computes the sums of all segments from the tables of the pages.
     fn sum_up(&mut self) -> Result<(), Fault> {
         let of_pages = self.segment_of.iter().filter(|&&number| number != NONE);
         let free = self.free.iter().take(self.frees as usize);
@@ -345,7 +347,7 @@ mod tests {
         Now { programs: 0, host }
     }
 
-    /// 8 pages with first contents, 6 blocks of 2.
+    /// The rule `spec` for 8 pages with first contents and 6 blocks of 2 pages.
     fn rule(spec: &str) -> Sfs {
         let spec = PlacementSpec::parse(spec).unwrap();
         let mut rule = Sfs::new(&spec.params, Shape { pages: 8, pages_per_block: 2, blocks: 6 });
@@ -353,7 +355,7 @@ mod tests {
         rule
     }
 
-    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    /// Does write `number`, counted from 0, and returns its class.
     fn write(rule: &mut Sfs, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, Some(on(0)), at(number));
         rule.wrote(page, Some(on(0)), on(class), at(number + 1));
@@ -365,8 +367,8 @@ mod tests {
         // Centres after every 4 writes; the write with number k is at t = 8 + k.
         let mut rule = rule("sfs:classes=2,refresh=0.5");
         assert_eq!([0, 7].map(|page| rule.copy(page, on(0), false, at(0))), [0, 0]);
-        // Page 0 at t = 8 and 9 to the segment that class 0 fills from the beginning, then pages 2 and 4
-        // to the next.
+        // Page 0 is written at t = 8 and 9, to the first segment that class 0 fills. Then pages 2
+        // and 4 go to the next segment.
         assert_eq!([0, 1].map(|number| write(&mut rule, 0, number)), [0, 0]);
         rule.opened(on(0), at(2));
         assert_eq!((write(&mut rule, 2, 2), rule.centres[0]), (0, f64::INFINITY));
@@ -383,10 +385,11 @@ mod tests {
         assert_eq!([4, 6, 7].map(|host| copy(0, host)), [0, 0, 1]);
         assert_eq!([4, 5, 6].map(|host| copy(2, host)), [0, 0, 1]);
         assert_eq!((copy(5, 4), rule.host(5, None, Some(on(0)), at(4))), (1, 1));
-        // What is discarded is infinitely hot.
+        // A discarded page is infinitely hot.
         rule.trimmed(5, on(0), at(4));
         assert_eq!(rule.copy(5, on(0), false, at(4)), 0);
-        // A write goes by what was known before it. Until the eighth the centres stay.
+        // The class of a write follows from the writes before it. The centres stay until the eighth
+        // write.
         assert_eq!([4, 5, 6].map(|number| write(&mut rule, 6, number)), [1, 0, 0]);
         assert_eq!(rule.centres[0], 1.0);
     }
@@ -397,7 +400,7 @@ mod tests {
         let mut rule = rule("sfs:classes=4,refresh=0.5");
         (0..4).for_each(|number| _ = write(&mut rule, number as u32 % 2, number));
         assert_eq!(rule.centres, [f64::INFINITY; 4]);
-        // The open one was sealed.
+        // The open segment is sealed.
         rule.opened(on(0), at(4));
         (4..8).for_each(|number| _ = write(&mut rule, 0, number));
         assert!(rule.centres[0].is_finite());
@@ -407,7 +410,8 @@ mod tests {
     fn sums_of_segments_are_those_of_their_pages() {
         let mut rule = rule("sfs:classes=2,refresh=1000");
         let segment = |valid, writes, lasts| Segment { valid, writes, lasts };
-        // Segments 0 and 1 are those that the classes fill, 2 to 5 the first contents, and 6 are free.
+        // Segments 0 and 1 are those that the classes fill, 2 to 5 have the first contents, and 6
+        // more are free.
         assert_eq!(rule.segments[2..6], [1, 5, 9, 13].map(|lasts| segment(2, 2, lasts)));
         assert_eq!((rule.segments.len(), rule.frees), (12, 6));
         write(&mut rule, 0, 0);
@@ -417,7 +421,8 @@ mod tests {
         assert_eq!(rule.segments[0], segment(2, 4, 8 + 9));
         assert_eq!(rule.segments[1], segment(1, 1, 2));
         assert_eq!(rule.segments[2..5], [segment(1, 1, 1), segment(0, 0, 0), segment(1, 1, 5)]);
-        // The fourth is the latest free one. One that is filled no more is free if it is empty.
+        // Segment 3 was freed last, so it is opened first. A segment that is no longer filled
+        // becomes free if it is empty.
         rule.opened(on(1), at(2));
         assert_eq!((rule.open[1], rule.frees), (3, 6));
         rule.opened(on(1), at(2));
@@ -427,7 +432,7 @@ mod tests {
         let segments = rule.segments.clone();
         rule.sum_up().unwrap();
         assert_eq!(rule.segments, segments);
-        // Where none is free a class goes on with its own.
+        // If no segment is free, a class goes on with its own.
         rule.frees = 0;
         rule.opened(on(0), at(2));
         assert_eq!(rule.open, [0, 3]);

@@ -1,5 +1,5 @@
-//! The times of the last writes of each page: what tells how often a page is written, and when it is
-//! written next.
+//! The times of the last writes of each page. They tell how often a page is written, and when it
+//! will probably be written next.
 //!
 //! The clock t is the number of logical pages plus the pages that the host has written. So the first
 //! contents of a drive count as writes of its pages in their order, before all others.
@@ -8,13 +8,13 @@ use super::Now;
 use flashgc_base::snapshot::State;
 use flashgc_base::table::prefetch;
 
-/// Stamps that are kept of a page.
+/// Stamps that are kept for each page.
 pub(super) const KEPT: usize = 4;
 
 /// Bytes of the stamps of a page.
 pub(super) const BYTES: u64 = 8 * KEPT as u64;
 
-/// The stamp of a write that never was.
+/// The stamp of a write that did not happen.
 const NEVER: u64 = u64::MAX;
 
 /// The stamps of the last [`KEPT`] writes of every page.

@@ -45,17 +45,17 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         writes: params.integer("classes")
             * params.integer("window")
             * u64::from(shape.pages_per_block),
-        // A centre moves with each block, and what is near it with the centre.
+        // A centre moves with each block, and the pages that are near it change with it.
         rewrites: 16,
     },
     bytes: |_, shape| 16 * shape.pages as u64,
     make: Some(|params, shape, _| Box::new(Warcip::new(params, shape))),
 };
 
-/// The number of a write that never was.
+/// Stands for the last write of a page that was never written.
 const NEVER: u64 = u64::MAX;
 
-/// The intervals that belong together.
+/// A cluster of similar intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
 struct Cluster {
     is_used: bool,
@@ -111,7 +111,7 @@ impl Warcip {
         }
     }
 
-    /// A window has ended.
+    /// Splits or dissolves a cluster at the end of a window.
     fn regroup(&mut self) {
         let crowded = self
             .clusters
@@ -210,13 +210,13 @@ mod tests {
         Now { programs: host, host }
     }
 
-    /// Blocks of 4 pages.
+    /// The rule `spec` on blocks of 4 pages.
     fn rule(spec: &str) -> Warcip {
         let spec = PlacementSpec::parse(spec).unwrap();
         Warcip::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
-    /// The class of a write that is the `number`-th, from 0 on; it is done.
+    /// Does write `number`, counted from 0, and returns its class.
     fn write(rule: &mut Warcip, page: u32, number: u64) -> Class {
         let class = rule.host(page, None, None, at(number));
         rule.wrote(page, None, on(class), at(number + 1));
@@ -244,21 +244,23 @@ mod tests {
         rule.opened(on(0), at(10));
         rule.opened(on(3), at(10));
         assert_eq!(centres(&rule)[0], Some(2.0));
-        // A copy at 20 of what was written at 2, and a write at 25: 23, and 18 more.
+        // Page 2 was written at 2, is copied at 20 and written at 25: an interval of 23 and a
+        // penalty of 18.
         rule.copied(2, on(0), on(3), at(12));
         rule.copied(2, on(3), on(3), at(20));
         write(&mut rule, 2, 25);
         assert_eq!(centres(&rule)[0], Some(41.0));
-        // The penalty is gone; what was discarded or has only first contents has an interval of 0.
+        // The penalty is gone, so the interval is 3.
         write(&mut rule, 2, 28);
         assert_eq!(centres(&rule)[0], Some(22.0));
-        // Nor does a write in place of a copy count for a cluster.
+        // A write in place of a copy does not count for a cluster. A page that was discarded, or
+        // has only first contents, has an interval of 0.
         rule.wrote(4, None, on(3), at(29));
         assert_eq!((rule.written[4], rule.clusters[0].count, rule.left), (28, 2, 3991));
         rule.trimmed(3, on(0), at(30));
         rule.copied(60, on(0), on(3), at(29));
         assert_eq!([3, 60].map(|page| rule.interval(page, 40)), [0, 0]);
-        // The nearest centre; of two, the larger number.
+        // A write goes to the nearest centre; of two, to the one with the larger number.
         for (cluster, centre) in rule.clusters[1..].iter_mut().zip([2.0, 6.0]) {
             *cluster = Cluster { is_used: true, centre, ..Cluster::default() };
         }
@@ -284,15 +286,15 @@ mod tests {
             assert!(rule.clusters.iter().all(|cluster| cluster.writes == 0) && rule.left == 8);
             centres(&rule)
         };
-        // Nothing is below the first.
+        // No centre is below the crowded one, so the new one is half way to 0.
         assert_eq!(window([8, 0, 0], [12.0, 0.0, 0.0]), [Some(12.0), Some(6.0), None]);
-        // More than a half: 5 of 8. Below 12 is 6.
+        // 5 of 8 writes are more than half. The centre below 12 is 6, so the new one is 9.
         assert_eq!(window([5, 3, 0], [12.0, 6.0, 0.0]), [Some(12.0), Some(6.0), Some(9.0)]);
         // No class is free: class 1 is the first with fewer writes than 4.
         assert_eq!(window([5, 3, 0], [12.0, 6.0, 9.0]), [Some(12.0), None, Some(9.0)]);
         // Half is not more than half, and 4 are not fewer than 4.
         assert_eq!(window([4, 0, 4], [12.0, 6.0, 9.0]), [Some(12.0), None, Some(9.0)]);
-        // The lowest free class; what is not used is not below.
+        // The lowest free class is used. The centre of an unused class does not count as below.
         assert_eq!(window([1, 0, 7], [2.0, 7.0, 10.0]), [Some(2.0), Some(6.0), Some(10.0)]);
         // The eighth write ends a window.
         (0..7).for_each(|number| assert!(write(&mut rule, 50 + number, number.into()) == 0));

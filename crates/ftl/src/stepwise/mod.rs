@@ -2,9 +2,10 @@
 //! page on any physical page of the plane that its writer names. Between two steps the host may
 //! read, write and discard. No I/O, no time.
 //!
-//! One victim search covers one *plane*. It has its own host frontier and copy frontier, or an open
-//! block for each class of a placement, pool of erased blocks, victim policy and random streams.
-//! Blocks are numbered so that those of a plane are contiguous. With one plane, and every collection run to its end when it is due, the
+//! One victim search covers one *plane*. A plane has its own host frontier and copy frontier, or an
+//! open block for each class of a placement. It has its own pool of erased blocks, victim policy
+//! and random streams. Blocks are numbered so that those of a plane are contiguous. With one plane,
+//! and every collection run to its end when it is due, the
 //! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
 mod plane_map;
@@ -23,7 +24,7 @@ use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 
-/// The pick of a collection.
+/// The victim of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimBlock {
     /// Its number among the blocks of the drive.
@@ -37,9 +38,9 @@ pub struct VictimBlock {
 pub struct Room {
     /// Pages left in the open block that it goes to; at 0 it takes an erased block.
     pub pages: u32,
-    /// `true` if the write may go: the room that it needs is not kept for copies.
+    /// `true` if the write may proceed: the room that it needs is not kept for copies.
     pub is_open: bool,
-    /// `true` if it waits until a block of the SLC region is folded.
+    /// `true` if the write waits until a block of the SLC region is folded.
     pub folds: bool,
 }
 
@@ -62,19 +63,19 @@ pub trait Stepwise: Layer {
     /// Asks the processor to load the map entry of `page`, soon to be used. Any number is fine.
     fn prefetch(&self, page: u32);
 
-    /// Asks the processor to load the data that a write of `page` needs beside the map entry. It reads that
-    /// entry.
+    /// Asks the processor to load the data that a write of `page` needs beside the map entry. This
+    /// call reads that entry.
     fn prefetch_old(&self, page: u32);
 
     /// Erased blocks of `plane`.
     fn free_blocks(&self, plane: PlaneId) -> u32;
 
-    /// Erased blocks of `plane` for the host: those of [`Stepwise::free_blocks`], and one more where copies
-    /// have opened the block that [`Stepwise::close_full`] said the host waits for, since the host takes none
-    /// then.
+    /// Erased blocks of `plane` for the host: [`Stepwise::free_blocks`], plus one if copies have
+    /// already opened the block for which the host waits since [`Stepwise::close_full`]. The host
+    /// takes no erased block in this case.
     fn blocks_for_host(&self, plane: PlaneId) -> u32;
 
-    /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
+    /// Erased blocks of a plane that host writes do not take, because one collection may need them.
     fn reserved_blocks(&self) -> u32;
 
     /// Blocks of a plane that are open at most.
@@ -102,12 +103,14 @@ pub trait Stepwise: Layer {
     /// with a placement, where only [`Stepwise::close_full`] does.
     fn closes_frontier(&self, plane: PlaneId) -> bool;
 
-    /// A write of `page` to `plane` waits for a collection: with a placement, the open block that it
-    /// needs becomes a candidate if it is full. Call it before such a collection begins.
+    /// Reports that a write of `page` to `plane` waits for a collection. With a placement, the open
+    /// block that the write needs becomes a candidate if it is full. Call this before the
+    /// collection begins.
     fn close_full(&mut self, page: u32, plane: PlaneId);
 
-    /// The collections that such a write waited for are over: the open block that it needed is
-    /// replaced by an erased one where one is left to the host, unless copies did that.
+    /// Reports that the collections for which that write waited are over. An erased block replaces
+    /// the open block that the write needs, if one is left to the host, unless copies have opened
+    /// one already.
     fn open_closed(&mut self, plane: PlaneId);
 
     /// The host wants another block for its placement handle `stream`: the open one of `plane` becomes a
@@ -128,9 +131,9 @@ pub trait Stepwise: Layer {
         self.host_room(page, plane).is_open
     }
 
-    /// The host writes `page`, to `plane`. Returns the new ppn; `None`, and nothing is done, where
-    /// the open block that it needs is full and all erased blocks are reserved, or copies need the
-    /// room that is left in it.
+    /// The host writes `page` to `plane`. Returns the new ppn. Returns `None` and does nothing if
+    /// the open block that the page needs is full and all erased blocks are reserved, or if copies
+    /// need the room that is left in it.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -160,9 +163,9 @@ pub trait Stepwise: Layer {
     /// power.
     fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
-    /// Picks a victim in `plane`; a full host frontier becomes a candidate before, where
-    /// [`Stepwise::closes_frontier`] says so. `None` if the victim's pages find no room, which ends
-    /// the drive's life: it stays as it is.
+    /// Picks a victim in `plane`. If [`Stepwise::closes_frontier`] says so, the full host frontier
+    /// becomes a candidate first. `None` if the victim's pages find no room. This ends the drive's
+    /// life, and the victim stays as it is.
     ///
     /// # Errors
     /// The errors of a collection of the counting drive: nothing to collect, or a policy that breaks its
@@ -182,7 +185,8 @@ pub trait Stepwise: Layer {
     /// `None` if only the erase is left.
     fn next_move(&mut self, plane: PlaneId) -> Option<Move>;
 
-    /// Lets `page` be the next to move, if it is valid in the victim of `plane`; whether it is.
+    /// Makes `page` the next to move, if it is valid in the victim of `plane`. Returns `true` if it
+    /// is.
     fn prefer(&mut self, plane: PlaneId, page: u32) -> bool;
 
     /// Programs the page that `next_move` gave into the copy frontier, or into the open block of its
@@ -193,19 +197,19 @@ pub trait Stepwise: Layer {
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError>;
 
     /// Copies the next `count` valid pages of the victim, as [`Stepwise::next_move`] and
-    /// [`Stepwise::copy`] do one by one. None is on the move.
+    /// [`Stepwise::copy`] do one by one. No other page is on the move.
     ///
     /// # Errors
     /// The errors of [`Stepwise::copy`].
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError>;
 
-    /// Returns `true` if the copies of a plane mean nothing to the other planes, and to nobody else: they may
-    /// be made later than those of another plane that come after them.
+    /// Returns `true` if the copies of a plane affect nothing outside that plane. They may then be
+    /// made later than copies of another plane that come after them.
     fn copies_on_its_own(&self) -> bool;
 
-    /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it. This counts
-    /// as a host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the new
-    /// ppn.
+    /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it.
+    /// This counts as a host write. The data go where a copy of the page would go if the page were
+    /// no zombie. Returns the new ppn.
     ///
     /// # Errors
     /// The errors of [`Stepwise::copy`].
@@ -220,8 +224,8 @@ pub trait Stepwise: Layer {
     /// The block table of `plane`, whose blocks are numbered from 0.
     fn blocks(&self, plane: PlaneId) -> &BlockTable;
 
-    /// The digest of every decision of several maps, each of some planes of one drive: `before` is that
-    /// of the maps before this one, `None` for the first.
+    /// The digest of the decisions of several maps, each of some planes of one drive. `before` is
+    /// the digest of the maps before this one; `None` for the first map.
     fn decisions_behind(&self, before: Option<u64>) -> Option<u64>;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at
@@ -255,7 +259,7 @@ pub trait Stepwise: Layer {
         Ok(written)
     }
 
-    /// Does a whole collection of `plane`, all steps at once. Nothing is moved where the drive's life
+    /// Does a whole collection of `plane`, all steps at once. Nothing is moved if the drive's life
     /// ends with it.
     ///
     /// # Errors
@@ -265,8 +269,8 @@ pub trait Stepwise: Layer {
 
 /// A layer with an SLC region in every plane: the host writes there first, and full blocks are folded.
 pub trait FoldsSlc {
-    /// Makes the host, whose pages are the first `pages`, write into the regions from now on. Pages written
-    /// before lie in normal blocks, and those of a map on flash always do.
+    /// Directs the writes of the host, whose pages are the first `pages`, into the regions from now
+    /// on. Pages written before lie in normal blocks, and those of a map on flash always do.
     fn start(&mut self, pages: u32);
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
@@ -281,9 +285,9 @@ pub trait FoldsSlc {
     /// Returns `true` if an SLC block of `plane` is full and waits to be folded.
     fn has_full(&self, plane: PlaneId) -> bool;
 
-    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
-    /// in an erased block beyond the `low` that are left for collections. Lent blocks are a gain for the pool:
-    /// for them one erased block is enough.
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
+    /// room, if necessary in an erased block beyond the `low` that are left for collections. If the
+    /// pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
     /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on the

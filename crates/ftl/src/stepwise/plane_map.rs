@@ -29,15 +29,15 @@ pub struct PlaneMap<P: VictimPolicy> {
     store: PageStore<P>,
 }
 
-/// Pages of a victim whose map entries are asked for at once. One by one, each request would wait
-/// for the translation of its address; those of many are found side by side.
+/// Pages of a victim whose map entries are prefetched at once. One by one, each request would wait
+/// for the translation of its address; the addresses of many are translated side by side.
 const FETCHED_AT_ONCE: u32 = u32::BITS;
 
 impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
     ///
     /// # Errors
-    /// Blocks that do not divide among the planes, or leave a plane no room; those of `make`.
+    /// Blocks that do not divide among the planes, or leave a plane no room; an error of `make`.
     pub fn with_policy(
         layout: PlaneLayout,
         make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
@@ -93,8 +93,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
-    /// Programs `page`, written by the host, at the open block of `class`. A placement takes it for one of
-    /// the class `sorted`.
+    /// Programs `page`, written by the host, at the open block of `class`. The placement counts it
+    /// as a page of the class `sorted`.
     #[inline(always)]
     fn program_host_page(&mut self, plane: PlaneId, class: Class, sorted: Class, page: u32) -> u32 {
         let from = self.store.sorting.has_rule().then(|| self.store.block_of(page)).flatten();
@@ -438,7 +438,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let class = self.store.class_of_copy(plane, page, from, false);
         self.store.sorting.goes_on()?;
         let class = self.store.room_for_copy(class, plane)?;
-        // A page that levels wear keeps its class, whatever the host writes.
+        // A page that is moved to level wear keeps its class, even if the host writes it.
         let sorted = match self.plane(plane).under_way.as_ref() {
             Some(victim) if victim.levels && self.store.sorting.has_rule() => {
                 let sorted = self.store.sorting.class_at(page, self.store.tables.place_of(from).0);

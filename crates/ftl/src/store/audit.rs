@@ -1,5 +1,5 @@
-//! The checks of a store. One that was read names what there is; the audit checks every invariant by plain
-//! counting.
+//! The checks of a store. `check` makes sure that a store read from a checkpoint names only blocks,
+//! classes and pages that exist. The audit checks every invariant by plain counting.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::Fault;

@@ -33,7 +33,7 @@ struct Ends {
 }
 
 impl Gathering {
-    /// `None` where a page is a flash page.
+    /// The buffer of a new store; `None` if a unit is a flash page.
     pub(super) fn new(buffer: PageBuffer, planes: u32, classes: usize) -> Option<Self> {
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
@@ -50,12 +50,13 @@ impl Gathering {
 }
 
 impl Tables {
-    /// Flash pages of `units` units each in `block` that hold a live unit.
+    /// The number of flash pages in `block`, of `units` units each, that hold a live unit.
     pub(super) fn pages_with_live(&self, block: BlockId, units: u32) -> u64 {
         if !units.is_power_of_two() || units > u64::BITS {
             return self.pages_with_live_one_by_one(block, units);
         }
-        // A block begins at a multiple of a power of two of at least `units`: no page is in two words.
+        // A block begins at a multiple of a power of two that is at least `units`, so no flash page
+        // lies in two words.
         let first_of_each = u64::MAX / ((1u128 << units) - 1) as u64;
         let b = self.geometry.pages_per_block() as usize;
         let mut pages = 0;
@@ -139,7 +140,7 @@ impl<P: VictimPolicy> PageStore<P> {
         Some(first)
     }
 
-    /// The host's data at `class` of `plane` end with the page that was programmed last.
+    /// Notes that the host's data at `class` of `plane` end with the page that was programmed last.
     #[inline]
     pub(crate) fn host_ends(&mut self, plane: PlaneId, class: Class) {
         if let Some(gathering) = &mut self.gathering {
@@ -157,7 +158,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// An erased block is opened for `class` of `plane`.
+    /// Notes that nothing waits in the erased block that is opened for `class` of `plane`.
     #[inline]
     pub(super) fn nothing_waits(&mut self, plane: PlaneId, class: Class) {
         if let Some(gathering) = &mut self.gathering {
@@ -165,7 +166,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// The rest of the flash page that is being filled at `class` is programmed without data.
+    /// Programs the rest of the flash page that is being filled at `class`, without data.
     fn pad(&mut self, plane: PlaneId, class: Class) {
         let Some(gathering) = &mut self.gathering else { return };
         let active = &mut self.planes[plane as usize].open[usize::from(class)];

@@ -114,8 +114,8 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Takes the valid pages of the victim `block` of `plane` off it, into the front of `pages`, in
-    /// page order. Returns how many there are, and whether any is a zombie. They are nowhere until
-    /// they are set down.
+    /// page order. Returns how many there are, and whether any is a zombie. They have no place
+    /// until they are set down.
     pub(crate) fn lift(
         &mut self,
         plane: PlaneId,
@@ -140,8 +140,8 @@ impl<P: VictimPolicy> PageStore<P> {
         (count, lifted > 0)
     }
 
-    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`, which has room
-    /// for them. `with_zombies`: some may be.
+    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`, which has
+    /// room for them. `with_zombies`: some of them may be zombies.
     pub(crate) fn set_down(
         &mut self,
         plane: PlaneId,
@@ -200,8 +200,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.note_copies(pages);
     }
 
-    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`; those that find no room
-    /// there at the next one.
+    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`. Pages that
+    /// find no room there go to the next open block.
     ///
     /// # Errors
     /// No erased block is left for them.
@@ -224,12 +224,13 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(())
     }
 
-    /// Does a whole collection of `plane`. The valid pages of its victim come into the front of `pages`, and
-    /// `keep` leaves there those that are copied. Returns how many these are, and whether any may be a zombie;
-    /// `None` where the drive's life ends with the pick, and nothing is moved.
+    /// Does a whole collection of `plane`. The victim's valid pages are put at the front of
+    /// `pages`, and `keep` leaves there those that are to be copied. Returns how many these are,
+    /// and whether any may be a zombie. Returns `None` if the drive's life ends with the pick;
+    /// nothing is moved then.
     ///
     /// # Errors
-    /// The errors of [`PageStore::begin`]; no erased block is left for a copy.
+    /// The errors of [`PageStore::begin`], or no erased block is left for a copy.
     pub(crate) fn collect(
         &mut self,
         plane: PlaneId,
@@ -255,7 +256,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Programs `pages`, lifted from the victim `block` of `plane`, each at the open block of its class.
     ///
     /// # Errors
-    /// No erased block is left for one.
+    /// No erased block is left for one of them.
     fn set_down_sorted(
         &mut self,
         plane: PlaneId,
@@ -332,8 +333,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Erases the victim of `plane`, which has no valid page left, and ends the collection: it goes to
-    /// the pool, unless it has worn out; an SLC block goes back to its region. Returns it.
+    /// Erases the victim of `plane`, which has no valid page left, and ends the collection. The
+    /// block goes to the pool, unless it has worn out; an SLC block goes back to its region.
+    /// Returns the block.
     pub(crate) fn finish(&mut self, plane: PlaneId) -> BlockId {
         let plane_state = &mut self.planes[plane as usize];
         let ended = plane_state.under_way.take().expect("a collection is under way");
@@ -345,7 +347,7 @@ impl<P: VictimPolicy> PageStore<P> {
         );
         plane_state.erase(ended.block);
         let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
-        // A block that is always in SLC mode is no block to level.
+        // Wear levelling leaves out blocks that are always in SLC mode.
         let is_apart = ended.folds && !plane_state.lends();
         if let Some(leveller) = plane_state.leveller.as_mut().filter(|_| !is_apart) {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));

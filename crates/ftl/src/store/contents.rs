@@ -1,5 +1,6 @@
-//! A store made again from what its drive holds: after a crash a drive knows where every page is, how
-//! often each block was erased, and which blocks are open, but no policy's memory.
+//! A store made again from the contents of its drive. After a crash a drive knows where every page
+//! is, how often each block was erased, and which blocks are open, but its policies have lost their
+//! memory.
 //!
 //! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart on both
 //! clocks.
@@ -56,7 +57,7 @@ enum State {
 }
 
 impl Contents<'_> {
-    /// The state of each block, each of which is named once.
+    /// Returns the state of each block. Every block must be named once.
     fn states(&self, tables: &Tables, classes: usize) -> Result<Vec<State>, Fault> {
         let b = tables.geometry.pages_per_block();
         let mut states = vec![State::Unknown; tables.geometry.blocks() as usize];
@@ -128,7 +129,7 @@ impl<P: VictimPolicy> PageStore<P> {
         self.hold_blocks(contents)
     }
 
-    /// Map, reverse map, live bits and valid counts.
+    /// Restores the map, the reverse map, live bits and valid counts.
     fn hold_pages(&mut self, map: Option<&[u32]>, states: &[State]) -> Result<(), Fault> {
         let plane = &mut self.planes[0];
         for (block, state) in (0..).zip(states) {
@@ -160,7 +161,7 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(())
     }
 
-    /// Erases, open blocks, candidates, pool and what is worn out.
+    /// Restores erases, open blocks, candidates, the pool and worn-out blocks.
     fn hold_blocks(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
         let plane = &mut self.planes[0];
         let b = u64::from(plane.blocks.pages_per_block());
@@ -181,7 +182,7 @@ impl<P: VictimPolicy> PageStore<P> {
         plane.blocks.tick(contents.counters.programs().saturating_sub(closed));
         for &block in contents.closed {
             plane.blocks.tick(b);
-            // As far before now on the host's clock as on the other.
+            // The block was closed as long ago on the host's clock as on the clock of programs.
             let since = contents.counters.programs().saturating_sub(plane.blocks.clock());
             let host_clock = contents.counters.host_pages.saturating_sub(since);
             plane.close_at(Active::erased(block), host_clock);

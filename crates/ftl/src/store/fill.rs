@@ -58,8 +58,8 @@ impl<P: VictimPolicy> PageStore<P> {
         let has_pool = planes.layout.frontier.has_pool();
         let kept = if has_pool { planes.layout.blocks_kept() } else { 0 };
         let used = blocks_per_plane - kept; // those set aside for SLC mode are among those kept
-        // The slots of a plane are its part of the reverse map; those that get no page hold a mark
-        // until they have been looked at.
+        // A plane's slots are its part of the reverse map. A slot without a page holds `UNMAPPED`
+        // until it has been looked at.
         self.tables.reverse.fill(UNMAPPED);
         let mut filled = vec![0u32; self.planes.len()];
         for page in 0..self.tables.geometry.logical_pages() {

@@ -1,5 +1,5 @@
-//! The host's writes into the SLC regions of planes, and the transitions of a fold. A fold is a collection
-//! under way like any other, except for its victim: that is no candidate, and no policy picks it.
+//! The host's writes into the SLC regions of planes, and the transitions of a fold. A fold is a
+//! collection like any other, except that its victim is no candidate, and no policy picks it.
 
 use super::plane::{Steps, UnderWay};
 use super::slc::{Region, SlcRoom};
@@ -13,7 +13,7 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> Plane<P> {
-    /// Returns `true` if a write of `page` goes to the region, where that has room.
+    /// Returns `true` if a write of `page` goes to the region, if that has room.
     #[inline]
     pub(crate) fn takes_in_slc(&self, page: u32) -> bool {
         self.region.as_ref().is_some_and(|region| page < region.host_pages)
@@ -88,7 +88,7 @@ impl<P: VictimPolicy> Plane<P> {
         block
     }
 
-    /// A page was programmed in the region: its block may be full.
+    /// Closes the open SLC block if it is full. Called after a page was programmed in the region.
     pub(super) fn close_slc(&mut self) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let open = &mut self.open[usize::from(region.classes.slc)];
@@ -111,8 +111,8 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Makes the host, whose pages are the first `pages`, write into the SLC regions from now on, if there
-    /// are any.
+    /// Directs the writes of the host, whose pages are the first `pages`, into the SLC regions from
+    /// now on, if there are any.
     pub(crate) fn use_slc(&mut self, pages: u32) {
         for region in self.planes.iter_mut().filter_map(|plane| plane.region.as_mut()) {
             (region.is_used, region.host_pages) = (true, pages);
@@ -137,7 +137,8 @@ impl<P: VictimPolicy> PageStore<P> {
         class
     }
 
-    /// The host's `page` was programmed in the region of `plane`. A placement takes it for one of `class`.
+    /// The host's `page` was programmed in the region of `plane`. A placement counts it as a page
+    /// of `class`.
     pub(crate) fn slc_written(&mut self, plane: PlaneId, page: u32, class: Class) {
         self.sorting.lies_mixed(page, class);
         let plane_state = &mut self.planes[plane as usize];
@@ -148,8 +149,8 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
     /// in erased blocks beyond `low`.
     ///
-    /// The pages of a fold may belong to each of the N classes of a placement. More than `low` erased blocks are
-    /// N at least, and one for the next victim.
+    /// A fold may have pages of each of the N classes of a placement. If there are more than `low`
+    /// erased blocks, there is one for each class, and one more for the next victim.
     pub(crate) fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
         let plane_state = &self.planes[plane as usize];
         let Some(region) = &plane_state.region else { return false };

@@ -1,10 +1,10 @@
 //! Gathers the live pages among up to 64, side by side: 16 at a time where the processor can.
 
-/// Entries that may be written behind the last one that is gathered.
+/// Entries behind the last gathered one that may be overwritten.
 pub(super) const SLACK: usize = 16;
 
-/// Copies those of `from`, 64 pages, whose bit is set in `live` to `to` from `count` on, in order;
-/// returns the count after them. Entries behind them, [`SLACK`] at most, may be overwritten.
+/// Copies the pages of `from` whose bit is set in `live` to `to`, in order, from index `count` on.
+/// Returns the index behind them. Up to [`SLACK`] entries behind them may be overwritten.
 #[inline(always)]
 pub(super) fn gather_word(from: &[u32; 64], live: u64, to: &mut [u32], count: usize) -> usize {
     let set = live.count_ones() as usize;
@@ -44,7 +44,8 @@ unsafe fn in_registers(from: &[u32; 64], live: u64, to: *mut u32) {
         // SAFETY: `part` holds 16 entries; `to` has room for 16 wherever it stands, as the caller says.
         unsafe {
             let pages = _mm512_loadu_si512(part.as_ptr().cast());
-            // Compressed in a register: to memory it takes many times as long on some processors.
+            // Pages are compressed in a register: compressing to memory takes many times as long on
+            // some processors.
             _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(mask, pages));
             to = to.add(mask.count_ones() as usize);
         }

@@ -74,14 +74,15 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) gathering: Option<Gathering>,
     /// Counts of zombies; `None` where neither policy nor placement asks for them.
     pub(crate) zombies: Option<ZombieCounts>,
-    /// The changes of where pages lie since they were last asked for; `None` while nobody asks.
+    /// Changes of the places of pages since they were last drained; `None` while nobody follows
+    /// them.
     pub(crate) changes: Option<Vec<Change>>,
-    /// Memory that all this takes.
+    /// Bytes of memory of the whole store.
     #[snapshot(skip)]
     pub(crate) bytes: u64,
 }
 
-/// The books that a policy asks the store to keep, beside its tracker.
+/// The data that a policy asks the store to keep, beside its tracker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asks {
     pub(crate) zombies: bool,
@@ -95,15 +96,15 @@ impl Asks {
     }
 }
 
-/// Bytes that the planes of a store share, with zombies if the policy asks for them or the
-/// placement does.
+/// Bytes of the tables that all planes of a store share. Counts of zombies are included if the
+/// policy or the placement asks for them.
 fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let keeps_zombies = for_zombies || layout.placement.asks_for_zombies();
     let zombies = if keeps_zombies { zombies::bytes(&layout.geometry) } else { 0 };
     Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies
 }
 
-/// Bytes of a plane of `blocks` blocks that is promised `pages` pages, without its policy's.
+/// Bytes of a plane of `blocks` blocks with `pages` logical pages, without its policy.
 fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, keeps_history: bool) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
         + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
@@ -113,8 +114,8 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, keeps_history: bool) ->
         + if keeps_history { History::bytes(blocks) } else { 0 }
 }
 
-/// Bytes of a store of one plane, without its policy's; with all that the policy or the placement
-/// asks for.
+/// Bytes of a store of one plane without its policy, but with all tables that the policy or the
+/// placement asks for.
 pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
     let geometry = &layout.geometry;
     let keeps_history = asks.history || layout.placement.sees_blocks();
@@ -126,8 +127,8 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The store that `planes` describes, the policy of each plane made by `make`.
     ///
     /// # Errors
-    /// Parts that do not go together, blocks that do not divide among the planes or leave a plane no
-    /// room, too little memory; those of `make`.
+    /// Parts that do not go together, blocks that do not divide among the planes or leave a plane
+    /// no room, too little memory, or an error of `make`.
     pub(crate) fn new(
         planes: &PlaneLayout,
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
@@ -244,7 +245,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Programs `page` at the open block of `class` in `plane`, which has room, and kills its old
-    /// data, of which `fate` is said if it is a zombie. Returns the new ppn.
+    /// data. `fate` says how the page leaves its old place. Returns the new ppn.
     #[inline(always)]
     pub(crate) fn program(&mut self, plane: PlaneId, class: Class, page: u32, fate: Fate) -> u32 {
         let ppn = self.planes[plane as usize].program(&mut self.tables, class, &[page]);
@@ -263,8 +264,9 @@ impl<P: VictimPolicy> PageStore<P> {
         ppn
     }
 
-    /// The page at `ppn` of `plane`, programmed when the clock was `time`, takes the place of the one
-    /// at the map entry `old`, if there was any. The tracker of the plane of that says what it hands on.
+    /// Hands on the heritage of the old data of a page, at the map entry `old`, to its new data at
+    /// `ppn` of `plane`, programmed when the clock was `time`. The tracker of the old data's plane
+    /// gives the heritage. Without old data there is none.
     #[inline]
     pub(crate) fn inherit(
         &mut self,
@@ -287,7 +289,7 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.tracker.inherited(local, heritage, origin, time);
     }
 
-    /// The data at the map entry `old` die, if there are any: the map names them no more.
+    /// Kills the data at the map entry `old`, if there are any. The map no longer names them.
     #[inline]
     fn kill(&mut self, old: u32, fate: Fate) {
         let ppn = self.ppn_of(old);
@@ -297,8 +299,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// The data at the map entries `old`, all of `plane`, die in this order, each by one of the pages
-    /// programmed last; where one is [`UNMAPPED`] none do. Returns how many died.
+    /// Kills the data at the map entries `old`, all of `plane`, in this order. Each of them was
+    /// replaced by one of the pages programmed last. An entry that is [`UNMAPPED`] has no data.
+    /// Returns how many pages died.
     #[inline(always)]
     pub(crate) fn kill_all(&mut self, plane: PlaneId, old: &mut [u32], fate: Fate) -> usize {
         let plane_state = &mut self.planes[plane as usize];
@@ -323,7 +326,7 @@ impl<P: VictimPolicy> PageStore<P> {
         Some(ppn)
     }
 
-    /// The open block of `class` in `plane` is full, or there is none: an erased one takes its place.
+    /// Opens an erased block for `class` in `plane`, whose open block is full or missing.
     pub(crate) fn open_next(&mut self, class: Class, plane: PlaneId) -> Result<(), FtlError> {
         let plane_state = &mut self.planes[plane as usize];
         debug_assert_eq!(plane_state.room(class), 0, "an open block with room is not replaced");
@@ -340,10 +343,11 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Makes room for a copy that belongs to `class` in `plane`. Returns the class whose open block takes it.
     ///
-    /// That is `class`, but for one case. On a drive that wears out, a collection may begin with too few erased
-    /// blocks for the worst victim, because this one's pages find room ([`PageStore::begin`]). A placement by age
-    /// may think of them again while they are copied. Where the pool is then empty, the lowest class with
-    /// room takes the copy: there is as much room as there are pages.
+    /// That is `class`, except in one case. On a drive that wears out, a collection may begin with
+    /// too few erased blocks for the worst victim, because the pages of this victim find room
+    /// ([`PageStore::begin`]). A placement by age may give them other classes while they are
+    /// copied. If the pool is then empty, the lowest class with room takes the copy. There is as
+    /// much room as there are pages.
     ///
     /// # Errors
     /// No open block has room, and no erased block is left.
@@ -406,7 +410,7 @@ impl<P: VictimPolicy> PageStore<P> {
         if self.sorting.streams.is_some() { Some(self) } else { None }
     }
 
-    /// The counts that a store may keep.
+    /// The counts that only some stores keep.
     pub(crate) fn counts(&self) -> LayerCounts {
         LayerCounts {
             packing: self.packing(),
@@ -417,7 +421,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Notes that `pages` were copied, where somebody asks.
+    /// Notes that `pages` were copied, if somebody follows the places of pages.
     #[inline]
     pub(crate) fn note_copies(&mut self, pages: &[u32]) {
         if let Some(changes) = &mut self.changes {
@@ -425,7 +429,8 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Notes that the user of the store wrote or discarded `pages`, where somebody asks.
+    /// Notes that the user of the store wrote or discarded `pages`, if somebody follows the places
+    /// of pages.
     #[inline]
     pub(crate) fn note_written(&mut self, pages: &[u32]) {
         if let Some(changes) = &mut self.changes {

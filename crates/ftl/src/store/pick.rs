@@ -17,7 +17,7 @@ impl<P: VictimPolicy> Plane<P> {
         self.pick_by(P::pick)
     }
 
-    /// Asks `pick` in the policy's stead.
+    /// Takes a victim as [`Plane::pick`] does, but asks `pick` in place of the policy.
     pub(super) fn pick_by(
         &mut self,
         pick: impl FnOnce(&mut P, &BlockTable, &P::Tracker, &mut Stream) -> Option<BlockId>,
@@ -63,8 +63,8 @@ impl<P: VictimPolicy> Plane<P> {
         self.decisions = digest(self.decisions, (u64::from(victim) << 16) | u64::from(valid));
     }
 
-    /// The block to collect in place of the policy's next victim, if wear is to be levelled now and
-    /// its pages find room in `room` pages of its open block, or in an erased one.
+    /// The block to collect in place of the policy's next victim, if wear levelling is due and the
+    /// block's pages find room: in the `room` pages of their open block, or in an erased block.
     pub(super) fn least_erased(&mut self, room: u32) -> Option<BlockId> {
         let b = self.blocks.pages_per_block();
         let room = if self.pool.is_empty() { room } else { b };
@@ -72,7 +72,8 @@ impl<P: VictimPolicy> Plane<P> {
     }
 }
 
-/// A policy may pick full blocks for a while (FIFO and random do), but not for ever.
+/// Checks that collections make progress. A policy may pick full blocks for a while (FIFO and
+/// random do), but not for ever.
 fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
     let full = blocks.pages_per_block() as u16;
     let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();

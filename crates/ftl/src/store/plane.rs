@@ -65,7 +65,7 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// The class whose full block was closed because the host waits for room in it.
     pub(crate) wanted: Option<Class>,
     pub(crate) under_way: Option<UnderWay>,
-    /// Its SLC blocks; `None` without a region.
+    /// The SLC blocks of the plane; `None` without a region.
     #[snapshot(state)]
     pub(crate) region: Option<Region>,
     pub(crate) counters: Counters,
@@ -74,7 +74,7 @@ pub(crate) struct Plane<P: VictimPolicy> {
     pub(super) decisions: u64,
     /// Collections by the policy since the host last got a block.
     pub(crate) fruitless: u64,
-    /// Its first block's number in the drive.
+    /// The number of the plane's first block in the drive.
     #[snapshot(skip)]
     pub(crate) first_block: BlockId,
 }
@@ -116,7 +116,7 @@ pub struct Move {
     pub page: u32,
     /// Its place, as a ppn of the drive.
     pub from: u32,
-    /// Its flash page was read for the page moved before: it need not be read again.
+    /// `true` if its flash page was already read for the page moved before.
     pub is_at_hand: bool,
 }
 
@@ -152,10 +152,10 @@ impl<P: VictimPolicy> Plane<P> {
         first
     }
 
-    /// Kills the pages at the ppns `old`, all of this plane, leaving out [`UNMAPPED`]; returns how
-    /// many that are. The k-th died when the clock was k later than at the first, the last now.
-    /// Trackers hear of them, except of a victim's: that block was taken from them. They never hear of
-    /// pages in SLC blocks.
+    /// Kills the pages at the ppns `old`, all of this plane. Entries that are [`UNMAPPED`] are
+    /// skipped. Returns how many pages died. One entry stands for one tick of the clock, and the
+    /// last one for now. Trackers hear of the deaths, except in SLC blocks and in the victim of a
+    /// collection under way, which was taken from them.
     #[inline(always)]
     pub(crate) fn kill(&mut self, tables: &mut Tables, old: &mut [u32]) -> usize {
         let bits = tables.geometry.offset_bits();
@@ -213,13 +213,13 @@ impl<P: VictimPolicy> Plane<P> {
         self.counters.erases += self.blocks.erase(block);
     }
 
-    /// Makes a block a candidate that takes no more pages, if there is one.
+    /// Makes the block of `done`, if it has one, a candidate. It takes no more pages.
     pub(crate) fn close(&mut self, done: Active) {
         self.close_at(done, self.counters.host_pages);
     }
 
-    /// Makes a block a candidate that takes no more pages, if there is one, when the host has written this many
-    /// pages.
+    /// Makes the block of `done`, if it has one, a candidate at the time when the host has written
+    /// `host_clock` pages. It takes no more pages.
     pub(super) fn close_at(&mut self, done: Active, host_clock: u64) {
         if done.is_some() {
             self.blocks.close(done.block);
@@ -231,7 +231,7 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// The block of `class`, which takes no more pages, becomes a candidate, and the class has none.
+    /// Makes the open block of `class` a candidate. The class has no open block then.
     pub(crate) fn close_class(&mut self, class: Class) {
         let none = Active::none(self.blocks.pages_per_block());
         let done = std::mem::replace(&mut self.open[usize::from(class)], none);

@@ -42,10 +42,10 @@ pub(crate) struct Region {
     /// Pages of an SLC block.
     #[snapshot(skip)]
     pub(super) pages: u32,
-    /// The clock has started. What is written before it goes to normal blocks: the region starts
+    /// `true` once the clock has started. Earlier writes go to normal blocks, so the region starts
     /// empty.
     pub(super) is_used: bool,
-    /// Pages from here on are those of a map on flash, and go to normal blocks.
+    /// Logical pages from this number on are those of a map on flash, and go to normal blocks.
     #[snapshot(skip)]
     pub(super) host_pages: u32,
     /// For each block of the plane, `true` if it is in SLC mode.

@@ -21,8 +21,8 @@ use flashgc_base::table::bytes_of;
 /// The class of host writes, without a placement.
 pub(crate) const HOST: Class = 0;
 
-/// Erased blocks of a plane that host writes leave alone, without a placement: a victim's pages may
-/// need one.
+/// Erased blocks of a plane that host writes do not take, without a placement: the pages of a
+/// victim may need one.
 pub const RESERVED_BLOCKS: u32 = 1;
 
 /// The rule that sorts pages into classes, each with an open block of its own, and the class of every
@@ -32,7 +32,7 @@ pub const RESERVED_BLOCKS: u32 = 1;
 pub(crate) struct Sorting {
     #[snapshot(state)]
     rule: Option<Box<dyn Placement>>,
-    /// The rule looks at the blocks.
+    /// `true` if the rule looks at the blocks.
     #[snapshot(skip)]
     sees_blocks: bool,
     /// The class of each block of the drive, kept until it is opened again; empty without a rule.
@@ -41,7 +41,8 @@ pub(crate) struct Sorting {
     /// The class of copies, without a rule.
     #[snapshot(skip)]
     copies: Class,
-    /// The class of copies that are made to level wear, beyond those of the placement or of other copies.
+    /// The class of copies that are made to level wear. Its number follows those of the placement,
+    /// or of other copies.
     #[snapshot(skip)]
     levelled: Option<Class>,
     /// The classes of an SLC region, beyond all others; `None` without one.
@@ -50,11 +51,11 @@ pub(crate) struct Sorting {
     /// The time at which each block was opened for its class; empty without a rule.
     #[snapshot(table)]
     opened: Vec<Now>,
-    /// One table where a rule's pages may lie in blocks of several classes, in an SLC region or to level wear, else
-    /// none: for each page there the class that it had before.
+    /// The class of each page that lies in a block of several classes: in an SLC region, or moved
+    /// to level wear. There is one table if a rule's pages may lie so, else none.
     #[snapshot(tables)]
     mixed: Vec<Vec<Class>>,
-    /// The time on all planes.
+    /// The time, counted over all planes.
     now: Now,
     /// The streams of pages; `None` where writes name none.
     #[snapshot(state)]
@@ -113,7 +114,8 @@ impl Sorting {
         self.rule.as_ref().is_some_and(|rule| rule.asks_for_zombies())
     }
 
-    /// Returns `true` if the rule looks at the blocks: they are to be true after each page.
+    /// Returns `true` if the rule looks at the blocks: the tables must be up to date after each
+    /// page.
     #[inline]
     pub(crate) fn sees_blocks(&self) -> bool {
         self.sees_blocks
@@ -135,11 +137,11 @@ impl Sorting {
         self.rule.is_some()
     }
 
-    /// Checks that the rule can go on. The store asks between the rule's answer and what it does by
-    /// it, and before anybody hears that all went well.
+    /// Checks that the rule has not failed. The store checks this before it acts on an answer of
+    /// the rule, and before it reports success.
     ///
     /// # Errors
-    /// The reason why it cannot.
+    /// The reason why the rule failed.
     #[inline]
     pub(crate) fn goes_on(&self) -> Result<(), FtlError> {
         self.rule.as_ref().map_or(Ok(()), |rule| rule.check())
@@ -168,7 +170,7 @@ impl Sorting {
         self.rule.as_ref().map_or(0, |rule| rule.classes())
     }
 
-    /// Open blocks of a plane.
+    /// The number of classes: a plane has at most one open block for each.
     pub(crate) fn classes(&self) -> usize {
         if let Some(region) = self.region {
             return usize::from(region.slc) + 1;
@@ -177,7 +179,7 @@ impl Sorting {
         self.levelled.map_or(sorted, |levelled| usize::from(levelled) + 1)
     }
 
-    /// Erased blocks of a plane that host writes leave alone: one collection may need as many.
+    /// Erased blocks of a plane that host writes do not take, because one collection may need them.
     pub(crate) fn reserved(&self) -> u32 {
         let without_rule = if self.region.is_some() { RESERVED_WITH_SLC } else { RESERVED_BLOCKS };
         self.rule.as_ref().map_or(without_rule, |rule| self.copy_classes(&**rule) as u32)
@@ -193,8 +195,8 @@ impl Sorting {
         self.rule.as_ref().is_some_and(|rule| rule.takes_copies(class))
     }
 
-    /// The class of data of `page`, which lie on `block`. In a block of several classes that is the one that the
-    /// page had before.
+    /// The class of data of `page`, which lie on `block`. In a block of several classes, this is
+    /// the class that the page had before.
     #[inline]
     pub(crate) fn class_at(&self, page: u32, block: BlockId) -> Class {
         let class = self.class_of[block as usize];
@@ -204,8 +206,8 @@ impl Sorting {
         }
     }
 
-    /// Returns `true` if the blocks of `class` hold pages of several classes of the rule, which does not know
-    /// them: those in SLC mode, and those that level wear.
+    /// Returns `true` if the blocks of `class` hold pages of several classes of the rule: blocks in
+    /// SLC mode, and blocks that level wear. The rule does not know these blocks.
     #[inline]
     fn is_mixed(&self, class: Class) -> bool {
         Some(class) == self.levelled || self.region.is_some_and(|region| class == region.slc)
@@ -233,7 +235,7 @@ impl Sorting {
         rule.host(page, stream, old.map(|block| self.place_at(page, block)), self.now)
     }
 
-    /// The class of host writes of the placement handle `stream`; `None` if it is none.
+    /// The class of host writes of the placement handle `stream`; `None` if it is no handle.
     pub(crate) fn of_handle(&self, stream: StreamId) -> Option<Class> {
         self.rule.as_ref().and_then(|rule| rule.of_handle(stream))
     }
@@ -320,7 +322,7 @@ impl Sorting {
         }
     }
 
-    /// Pages have been programmed.
+    /// Counts `pages` programmed pages on the clock.
     #[inline]
     pub(crate) fn tick(&mut self, pages: u64) {
         self.now.programs += pages;
@@ -401,12 +403,14 @@ impl Sorting {
     /// Returns `true` if the host may program a page of `class`, whose open block in `plane` has
     /// room.
     ///
-    /// Copies share open blocks with the host. Let there be room for T pages in the pool and in the
-    /// open blocks of the C classes of copies. A victim of b pages finds room if T >= C b before: a
-    /// class that finds the pool empty leaves (C - 1) b at most to the others, so b pages have been
-    /// copied. The host's writes leave that much, and b less the pages still to be copied while a
-    /// victim is under way. With an SLC region all classes are such classes, and the erase of a block that
-    /// is always in SLC mode gives the pool nothing: the room for the next victim stays too.
+    /// Copies share open blocks with the host. Let T be the pages of room in the pool and in the
+    /// open blocks of the C classes of copies. A victim of at most b pages finds room if T >= C b
+    /// before its collection. For if a class finds the pool empty, at most (C - 1) b pages of room
+    /// are left to the other classes, so b pages have been copied already. So host writes leave
+    /// room for C b pages. While a victim is under way, they leave room for (C - 1) b pages and
+    /// those still to be copied. With an SLC region all classes count as classes of copies. The
+    /// erase of a block that is always in SLC mode gives the pool nothing, so the room for the next
+    /// victim must stay, too.
     #[inline(never)]
     pub(crate) fn leaves_room<P: VictimPolicy>(&self, plane: &Plane<P>, class: Class) -> bool {
         let Some(rule) = &self.rule else { return true };

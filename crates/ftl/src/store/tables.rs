@@ -9,9 +9,9 @@ use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use flashgc_base::table::{Table, for_words, prefetch, set_bits};
 
-/// Pages from the write that is being done to the one whose map entry is fetched.
+/// A write prefetches the map entry that is needed this many pages later.
 pub(crate) const MAP_AHEAD: usize = 48;
-/// Pages from the write that is being done to the one whose old page's live bit is fetched.
+/// A write prefetches the live bit that is needed this many pages later.
 pub(crate) const LIVE_AHEAD: usize = 24;
 
 /// The place of every page: tables over all pages and blocks of the drive.
@@ -22,7 +22,7 @@ pub(crate) struct Tables {
     pub(crate) geometry: Geometry,
     #[snapshot(skip)]
     pub(crate) blocks_per_plane: u32,
-    /// 2^64 / blocks a plane, rounded up: a division by multiplication.
+    /// 2^64 / `blocks_per_plane`, rounded up. A multiplication by it replaces a division.
     #[snapshot(skip)]
     reciprocal: u64,
     /// Logical page to ppn, or [`UNMAPPED`]; of a zombie with a mark, see `zombies.rs`.
@@ -85,7 +85,7 @@ impl Tables {
     }
 
     /// Records that `pages` are programmed at `block` from `offset` on: reverse map and live bits.
-    /// Returns the ppn of the first; the map is the caller's to update.
+    /// Returns the ppn of the first; the caller updates the map.
     #[inline(always)]
     pub(crate) fn program(&mut self, block: BlockId, offset: u32, pages: &[u32]) -> u32 {
         let b = self.geometry.pages_per_block() as usize;
@@ -156,7 +156,8 @@ impl Tables {
         for_words(first, b, |word, mask| {
             let bits = live[word] & mask;
             live[word] &= !mask;
-            // Page of the block that bit 0 stands for; negative where blocks share a word.
+            // Offset in the block of the page that bit 0 stands for; negative if blocks share a
+            // word.
             let bit0 = (word * 64).wrapping_sub(first);
             if let Some(whole) = from.get(bit0..).and_then(<[u32]>::first_chunk) {
                 count = gather_word(whole, bits, pages, count);

@@ -1,8 +1,8 @@
 //! Zombies: pages whose data are live, but whose new version waits in the host's cache. The host
 //! says which they are; only the choice of victims and places depends on it.
 //!
-//! They are kept where the victim policy or the placement asks: a mark in the map entry, which is
-//! looked at with every write anyway, and a count a block in the block table.
+//! They are kept if the victim policy or the placement asks for them: a mark in the map entry,
+//! which is looked at with every write anyway, and a count a block in the block table.
 
 use flashgc_base::fail_if;
 use flashgc_base::mutants::{self, Mutant};
@@ -58,13 +58,13 @@ pub(super) fn bytes(geometry: &Geometry) -> u64 {
     bytes_of::<u16>(geometry.blocks() as usize)
 }
 
-/// Returns `true` if a map entry, where zombies are kept, is that of a zombie.
+/// Returns `true` if `entry` is the map entry of a zombie, on a drive that keeps zombies.
 #[inline(always)]
 pub(crate) fn is_marked(entry: u32) -> bool {
     entry >= ZOMBIE && entry != UNMAPPED
 }
 
-/// The ppn that a map entry names, where zombies are kept.
+/// The ppn that a map entry names, on a drive that keeps zombies.
 #[inline(always)]
 pub(super) fn unmarked(entry: u32) -> u32 {
     if entry == UNMAPPED { UNMAPPED } else { entry & !ZOMBIE }
@@ -86,8 +86,8 @@ impl ZombieCounts {
 }
 
 impl<P: VictimPolicy> Plane<P> {
-    /// The pages with the map entries `old`, all of this plane, leave their place: leaves their ppns
-    /// there, and returns how many are zombies.
+    /// Removes the marks of zombies from `old`, the map entries of pages of this plane that lose
+    /// their place. Returns how many entries had a mark.
     #[inline]
     pub(crate) fn bury(&mut self, old: &mut [u32], offset_bits: u32) -> u64 {
         let first_block = self.first_block;
@@ -173,7 +173,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// `page`, which lies at `ppn`, is a zombie there.
+    /// Marks `page`, which lies at `ppn`, as a zombie.
     pub(crate) fn set_zombie(&mut self, page: u32, ppn: u32) {
         debug_assert!(self.zombies.is_some() && self.tables.map[page as usize] == ppn);
         self.tables.map[page as usize] = ppn | ZOMBIE;

@@ -28,7 +28,7 @@ impl AgeBasis {
          most since the last collection",
     );
 
-    /// The parameter `weigh` of policies that may weigh its logarithm.
+    /// The parameter `weigh` of policies that may use the logarithm of the age.
     pub const WEIGH: Param = Param::word("weigh", &["age", "log"], Some("age"))
         .help("the age itself, or the natural logarithm of 1 + age");
 
@@ -42,14 +42,16 @@ impl AgeBasis {
     }
 }
 
-/// The start of every block's age. Keeps 8 bytes a block for the last invalidation, else nothing.
+/// The start of every block's age. If ages count from lost pages, it keeps 8 bytes a block, else
+/// nothing.
 #[derive(Clone, Debug, State)]
 pub struct Ages {
     #[snapshot(skip)]
     basis: AgeBasis,
     #[snapshot(table)]
     lost: Vec<u64>,
-    /// The clock at the last collection, and at the one that ages are told by until the next pick.
+    /// The clock at the last collection. `from` is its value at the last pick, from which ages
+    /// count until the next pick.
     collected: u64,
     from: u64,
 }
@@ -97,7 +99,8 @@ impl Ages {
         self.collected = time;
     }
 
-    /// A pick comes next. Whether the ages of all blocks changed, as the last collection is another.
+    /// Called before a pick. Returns `true` if the ages of all blocks changed, because there was
+    /// another collection since the pick before.
     #[inline(always)]
     pub fn settle(&mut self) -> bool {
         let former = std::mem::replace(&mut self.from, self.collected);

@@ -9,10 +9,10 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::{Geometry, UNMAPPED};
 use flashgc_base::table::{bytes_of, prefetch, tree_levels};
 
-/// Children a node.
+/// Children of a node.
 const FAN: usize = 16;
 
-/// The data kept of a block are fetched this many dead pages ahead.
+/// The data of a block are prefetched this many dead pages ahead.
 const AHEAD: usize = 16;
 
 /// No block: the winner among no candidates.
@@ -31,8 +31,8 @@ const ROUNDING: f64 = 4e-15;
 pub struct Course {
     /// The score that picks compare.
     value: f64,
-    /// The score with the age not raised to 1: the polynomial is right for the future of a block
-    /// whose age is 1 or more, and not below it for any.
+    /// The score with the age not raised to 1. The polynomial from here on gives the exact future
+    /// score of a block whose age is 1 or more. The score of a younger block is never below it.
     floor: f64,
     slope: f64,
     rise: f64,
@@ -46,8 +46,9 @@ impl Course {
         Self { value, floor: value, slope: 0.0, rise: 0.0, curve: 0.0 }
     }
 
-    /// `gain * age / cost`, an age below 1 counted as 1, and infinite where the cost is 0. One
-    /// division, the last step: products of whole numbers are exact, so equal scores are equal.
+    /// `gain * age / cost`, an age below 1 counted as 1, and infinite where the cost is 0. The only
+    /// division is the last step. Products of whole numbers are exact, so equal scores give equal
+    /// numbers.
     #[inline(always)]
     pub fn linear(gain: f64, age: f64, cost: f64) -> Self {
         let value = gain * age.max(1.0) / cost;
@@ -56,16 +57,16 @@ impl Course {
         Self { value, floor, slope, rise: slope, curve: 0.0 }
     }
 
-    /// `gain * ln(1 + age) / cost`, and infinite where the cost is 0. It rises ever less, so that its growth
-    /// now bounds that of all times to come.
+    /// `gain * ln(1 + age) / cost`, and infinite where the cost is 0. It rises ever more slowly, so
+    /// its growth now is a bound on all later growth.
     #[inline(always)]
     pub fn logarithmic(gain: f64, age: f64, cost: f64) -> Self {
         let value = if cost == 0.0 { f64::INFINITY } else { gain * libm::log1p(age) / cost };
         Self { value, floor: value, slope: 0.0, rise: gain / (cost * (1.0 + age)), curve: 0.0 }
     }
 
-    /// `gain * total / cost` for a whole number that grows by `growth` a page programmed, below 1
-    /// counted as 1.
+    /// `gain * total / cost`. The whole number `total` grows by `growth` with each page programmed;
+    /// below 1 it counts as 1.
     #[inline(always)]
     pub fn total(total: f64, growth: f64, gain: f64, cost: f64) -> Self {
         let value = gain * total.max(1.0) / cost;
@@ -84,7 +85,8 @@ impl Course {
         Self { value, floor, slope, rise: slope, curve: gain / cost }
     }
 
-    /// The clock until which `other`, which is no better at `now`, certainly stays so.
+    /// Returns a time on the clock until which `other`, which is not better at `now`, certainly
+    /// does not become better.
     #[inline]
     fn ahead_until(&self, other: &Course, now: u64) -> u64 {
         let same = self.rise == other.rise && self.curve == other.curve;
@@ -92,8 +94,8 @@ impl Course {
             return NEVER;
         }
         if self.floor < self.value {
-            // Its age is raised to 1: it stands still for a moment, and what is equal now with an
-            // age of 1 passes it.
+            // The age is raised to 1, so the score stands still for a moment. An equal score with
+            // an age of 1 passes it.
             return now + 1;
         }
         if same && self.value == other.value {
@@ -108,8 +110,8 @@ impl Course {
         if gap <= 0.0 {
             return now + 1;
         }
-        // The smallest positive root of gap = closing dt + bending dt^2, in the form that does not
-        // cancel; without one, or with both terms falling, the gap stays.
+        // The smallest positive root of gap = closing dt + bending dt^2, in the form in which no
+        // digits cancel. Without a root, or with both terms falling, the gap stays.
         let root = closing * closing + 4.0 * bending * gap;
         if root < 0.0 || (bending < 0.0 && closing <= 0.0) {
             return NEVER;
@@ -120,7 +122,8 @@ impl Course {
     }
 }
 
-/// A policy's data about the blocks, and its score made from them. The largest score is picked.
+/// A policy's data about the blocks, and the score that it computes from them. The largest score is
+/// picked.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Score: State + Send {
     /// `true` if the tree must call [`Score::programmed`].
@@ -155,17 +158,20 @@ pub trait Score: State + Send {
     /// never negative, never falling with time.
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course;
 
-    /// The order of equal scores, least first; wear decides after it.
+    /// The order of equal scores: the least value comes first. Blocks of equal value are ordered by
+    /// their wear.
     #[inline(always)]
     fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
         0
     }
 
-    /// A page died. May run for some pages before the courses of any are asked for.
+    /// A page of `block` died at `time`. May be called for several pages before any course is asked
+    /// for.
     #[inline(always)]
     fn lost(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, time: u64) {}
 
-    /// Fetches the data of a block whose course will soon be asked for. Any number may come.
+    /// Prefetches the data of a block whose course will soon be asked for. `block` may be any
+    /// number.
     #[inline(always)]
     fn fetch(&self, block: usize) {}
 
@@ -184,7 +190,8 @@ pub trait Score: State + Send {
     /// `block` was picked, and will be erased before the next pick if it was ever programmed.
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {}
 
-    /// A pick comes next. Whether the scores of blocks changed that nothing happened to.
+    /// Called before a pick. Returns `true` if scores have changed even of blocks to which nothing
+    /// happened.
     fn settle(&mut self, blocks: &BlockTable) -> bool {
         false
     }
@@ -192,11 +199,11 @@ pub trait Score: State + Send {
 
 /// A tournament tree whose nodes know how long they hold: a kinetic tournament.
 ///
-/// A node names the best candidate under it and the clock until which nothing there can pass it,
-/// which the courses tell. A dead page is compared with the winner of its group, and goes on up
-/// only where it beats it. A node whose time is over, or whose winner was taken or fell back, is made
-/// anew when one above it is, and the root before the next pick. 10 bytes a block, and what the score
-/// keeps.
+/// A node names the best candidate under it, and the clock until which no other candidate there can
+/// pass it. The courses give that time. When a page dies, its block is compared with the winner of
+/// its group, and goes on up only while it wins. A node is outdated if its time is over, or if its
+/// winner was taken or fell back. It is made anew when a node above it is. The root is made anew
+/// before the next pick. The tree takes 10 bytes a block, beside the data of the score.
 ///
 /// Equal scores: the score's rule of ties, then the block erased less often, then the one closed
 /// earlier, then the lower number.
@@ -216,10 +223,10 @@ pub struct Kinetic<S> {
 #[derive(Clone, Copy, Debug, Value)]
 struct Node {
     winner: BlockId,
-    /// The winner is the best while the clock is below this; no later than that of a child which
-    /// holds.
+    /// The winner is the best while the clock is below this. It is no later than the `until` of any
+    /// child that holds.
     until: u64,
-    /// A line that the winner's score is not below: `slope * clock + base`.
+    /// The winner's score is never below the line `slope * clock + base`.
     slope: f64,
     base: f64,
 }
@@ -236,13 +243,13 @@ impl Node {
         Self { winner, until, slope: course.slope, base }
     }
 
-    /// Returns `true` if a block on this course stays behind the winner as long as the node holds, by
-    /// a look at the node alone. Courses only rise, and their slopes, but where a dead page outdates
+    /// Returns `true` if the node alone shows that a block on this course stays behind the winner
+    /// as long as the node holds. Courses and their slopes only rise, unless a dead page outdates
     /// the node.
     #[inline(always)]
     fn leaves_behind(&self, course: &Course, now: u64) -> bool {
         let line = |clock: f64| self.slope * clock * (1.0 - ROUNDING) + self.base;
-        // Two lines: behind at both ends is behind between them.
+        // A line that is behind another one at both ends is behind it between them.
         let later = |clock: f64| course.value + course.rise * (clock - now as f64);
         course.curve == 0.0
             && course.value < line(now as f64)
@@ -307,7 +314,7 @@ impl<S: Score> Kinetic<S> {
         best
     }
 
-    /// The course of `block` may be better than before: it goes up as far as it wins.
+    /// Moves `block`, whose course may be better than before, up the tree as far as it wins.
     fn improved(&mut self, blocks: &BlockTable, block: BlockId) {
         let now = blocks.clock();
         let course = self.course(blocks, block, now);
@@ -340,8 +347,9 @@ impl<S: Score> Kinetic<S> {
         }
     }
 
-    /// `block` falls back or drops out: the nodes that it wins no longer hold. Those above with
-    /// another winner still hold: the block that takes its place was behind it, and it behind them.
+    /// Outdates the nodes that `block` wins, because it falls back or drops out. Nodes above with
+    /// another winner still hold: the block that takes the place of `block` was behind it, and
+    /// `block` was behind those winners.
     #[inline]
     fn outdate(&mut self, block: BlockId, now: u64) {
         let mut index = block as usize;
@@ -406,7 +414,7 @@ impl<S: Score> Tracker for Kinetic<S> {
     const FOLLOWS_ORIGINS: bool = S::FOLLOWS_ORIGINS;
     const FOLLOWS_ZOMBIES: bool = S::FOLLOWS_ZOMBIES;
 
-    /// Leaves out those of the score.
+    /// Leaves out the bytes of the score.
     fn bytes(shape: &Geometry) -> u64 {
         let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
         bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes)

@@ -12,15 +12,15 @@ use flashgc_base::spec::Param;
 use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
-/// 99% of the writes, and two frontiers, the oldest costs 16% less than the latest.
+/// 99% of the writes, and two frontiers, taking the oldest writes 16% less than taking the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// The one that lost a page last, as a list of blocks a count gives that pushes and pops at
-    /// its head.
+    /// The block that lost a page last. A list of blocks for each count, with pushes and pops at
+    /// its head, gives this order.
     Latest,
-    /// The one that was closed first.
+    /// The block that was closed first.
     Oldest,
-    /// The one with the lowest number.
+    /// The block with the lowest number.
     Lowest,
 }
 
@@ -52,11 +52,11 @@ pub trait Rank: Send + 'static {
     /// that becomes a zombie.
     fn of(pages_per_block: u32, valid: u16, zombies: u16) -> u32;
 
-    /// A rank that no block of b pages is above.
+    /// An upper bound on the rank of a block of `pages_per_block` pages.
     fn most(pages_per_block: u32) -> u32;
 
-    /// Valid pages that no block of this rank or less has more of: most blocks are told by them
-    /// alone to be above a bound.
+    /// The most valid pages that a block of this rank or less can have. For most blocks, the valid
+    /// pages alone show that they are above a bound.
     fn most_valid(rank: u32) -> u32;
 }
 
@@ -80,7 +80,7 @@ impl Rank for Valid {
     }
 }
 
-/// Bits of a key below the rank.
+/// Low bits of a key that hold the tie. The rank is above them.
 const TIE_BITS: u32 = 32;
 
 /// The tie of a block that does not take part.
@@ -92,15 +92,16 @@ const LAST_EVENT: u32 = u32::MAX - 1;
 /// Children a node.
 const FAN: usize = 16;
 
-/// Share of the blocks, 1 over this, that a new bound lets into the tree at the least.
+/// A new bound lets at least 1 of this many blocks into the tree.
 const INSIDE: usize = 64;
 
 /// A tournament tree over the keys of the blocks of low rank: the rank, then the key of ties.
 ///
-/// Blocks above a bound stay out: they are no victims yet, and most pages are lost by them, which
-/// costs a comparison. A block enters when it falls to the bound. The bound is found anew where the
-/// tree runs empty and every N takings, by counting all blocks: O(1) a taking, amortised, since a
-/// new bound lets N/64 blocks in. Taking a block recomputes one node a level. 4.6 bytes a block.
+/// Blocks above a bound stay out of the tree: they are no victims yet. Most pages die on them,
+/// which costs one comparison each. A block enters when its rank falls to the bound. The bound is
+/// found anew, by counting all blocks, when the tree runs empty and after every N victims. This is
+/// O(1) a victim, amortised, because a new bound lets N/64 blocks in. Taking a victim recomputes
+/// one node on each level. The tree takes 4.6 bytes a block.
 #[derive(Clone, Debug, State)]
 pub struct Least<R = Valid> {
     #[snapshot(skip)]
@@ -109,7 +110,7 @@ pub struct Least<R = Valid> {
     clock: u32,
     /// Highest rank of a block in the tree.
     bound: u32,
-    /// Takings until the bound is found anew; `None` if every block is in the tree.
+    /// Victims until the bound is found anew; `None` if every block is in the tree.
     renew_in: Option<usize>,
     /// The key that breaks ties, least first, or [`ABSENT`].
     #[snapshot(table)]
@@ -117,8 +118,8 @@ pub struct Least<R = Valid> {
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     #[snapshot(table)]
     leaves: Vec<u64>,
-    /// The levels above: each has the least of every `FAN` keys of the one below. The last, which
-    /// may be the first, has one node in use.
+    /// The levels above: each has the least of every `FAN` keys of the one below. The last level,
+    /// which may be the only one, has one node in use.
     #[snapshot(tables)]
     upper: Vec<Vec<u64>>,
     #[snapshot(skip)]
@@ -150,7 +151,7 @@ impl<R: Rank> Least<R> {
         }
     }
 
-    /// Keys on each level, padded; there is one above the leaves at the least.
+    /// The padded number of keys on each level. There is at least one level above the leaves.
     fn levels(blocks: u32) -> impl Iterator<Item = usize> {
         let leaves = (blocks as usize).div_ceil(FAN);
         let upper = tree_levels(leaves as u32, FAN);
@@ -212,7 +213,7 @@ impl<R: Rank> Least<R> {
         for &block in lost {
             let count = counts[block as usize];
             let slot = &mut self.tie[block as usize];
-            // The count is needed anyway; waiting for the tie only to look at it is not free.
+            // The count is needed anyway. Waiting for the tie only for this test would take time.
             if if ALL { count >= NOT_A_CANDIDATE } else { *slot == ABSENT } {
                 continue;
             }
@@ -298,7 +299,7 @@ impl<R: Rank> Least<R> {
         self.rebuild(blocks);
     }
 
-    /// Numbers the ties anew, in the same order, where `events` more would not fit.
+    /// Numbers the ties anew, in the same order, if `events` more events would not fit.
     fn make_room_for(&mut self, blocks: &BlockTable, events: u32) {
         if LAST_EVENT - self.clock > events {
             return;
@@ -348,7 +349,8 @@ impl<R: Rank> Least<R> {
         })
     }
 
-    /// Checks that every node is the least of its children, and the tree not empty without reason.
+    /// Checks that every node is the least of its children, and that the tree is not empty while
+    /// blocks take part.
     pub(super) fn audit_nodes(&self, blocks: &BlockTable) -> Result<(), String> {
         fail_if!(
             self.is_empty() && (0..blocks.len()).any(|block| self.holds(block)),
@@ -395,7 +397,8 @@ impl<R: Rank> Tracker for Least<R> {
 
     fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
         let span = block as usize / FAN;
-        // No two blocks have one tie: another's key stays the least of its span.
+        // No two blocks have the same tie. If the least key of the span is another block's, it
+        // stays the least.
         if self.leaves[span] as u32 != self.tie[block as usize] {
             return;
         }

@@ -53,15 +53,17 @@ pub trait Tracker: State + Send {
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 
-    /// Pages died in these blocks, in this order, a block once for every page. The table holds
-    /// the counts after all of them; open blocks occur too. Called before the next collection.
+    /// Pages died in the blocks `lost`, in this order; a block occurs once for every page. The
+    /// table holds the counts after all of them; open blocks occur too. Called before the next
+    /// collection.
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {}
 
     /// `true` if the engine must call [`Tracker::pages_died`].
     const FOLLOWS_DEATHS: bool = false;
 
-    /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
-    /// [`UNMAPPED`](crate::geometry::UNMAPPED) none did. The table holds the state after all of
+    /// The pages at the ppns `old` died. Entry k, counted from 0, died when the clock was `since` +
+    /// k. An entry that is [`UNMAPPED`](crate::geometry::UNMAPPED) stands for no page. The table
+    /// holds the state after all of
     /// them; pages of open blocks occur too. Called before the next collection.
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {}
 
@@ -81,11 +83,12 @@ pub trait Tracker: State + Send {
     }
 
     /// The page at `ppn`, programmed when the clock was `time`, takes the place of one with this
-    /// heritage; `None` if there was none. Called for every page that is programmed, in order, before
-    /// the deaths of those pages are told.
+    /// heritage; `None` if there was none. Called for every page that is programmed, in order,
+    /// before the deaths of the replaced pages are reported.
     fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {}
 
-    /// The SLC block `block` is folded from now on, and then erased. Called if it follows origins.
+    /// The SLC block `block` is folded from now on, and then erased. Called if the tracker follows
+    /// origins.
     fn folded(&mut self, block: BlockId) {}
 
     /// `true` if the engine must keep zombies, and call [`Tracker::zombie_marked`] and
@@ -101,7 +104,7 @@ pub trait Tracker: State + Send {
     /// `block` became a candidate.
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {}
 
-    /// A pick comes next: the time to finish postponed work.
+    /// Called before a pick, to finish postponed work.
     fn settle(&mut self, blocks: &BlockTable) {}
 
     /// `block` was picked, by the policy or to level wear, and is no longer a candidate. It is not

@@ -5,14 +5,15 @@ use flashgc_base::snapshot::{Fault, State};
 use crate::blocks::BlockId;
 use flashgc_base::table::bytes_of;
 
-/// Neighbour of the first, of the last, and of those that are not in it.
+/// Stands for a missing neighbour: that of the first and of the last block, and of blocks that are
+/// not in the order.
 const NONE: BlockId = BlockId::MAX;
 
 /// A doubly linked list over the block numbers: 8 bytes a block.
 #[derive(Clone, Debug, State)]
 #[snapshot(then = check)]
 pub(super) struct Order {
-    /// A block: the one before it and the one after it.
+    /// For each block, the one before it and the one after it.
     #[snapshot(table)]
     links: Vec<(BlockId, BlockId)>,
     first: BlockId,
@@ -21,7 +22,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order of none of `blocks` blocks.
+    /// An empty order for `blocks` blocks.
     pub(super) fn new(blocks: u32) -> Self {
         Self { links: vec![(NONE, NONE); blocks as usize], first: NONE, last: NONE, len: 0 }
     }

@@ -8,10 +8,11 @@ use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 
-/// Shares of a block in which the bound is counted.
+/// The bound is counted in this many parts of a block.
 const PARTS: u32 = 20;
 
-/// The bound at first, that of every search, and the one that lets every block pass.
+/// The bound at first, the bound at the start of every later search, and the bound that takes every
+/// block.
 const FIRST: u32 = 10;
 const USUAL: u32 = 14;
 const ALL: u32 = PARTS + 1;

@@ -50,7 +50,7 @@ pub struct Bsgc {
     #[snapshot(table)]
     past: Vec<Past>,
     least_erases: u32,
-    /// Blocks erased that often, less those picked since it was found.
+    /// Blocks with `least_erases` erases, less those picked since that minimum was found.
     least_worn: u32,
 }
 

@@ -33,7 +33,7 @@ use flashgc_base::table::{bytes_of, prefetch};
 pub struct Eigc {
     #[snapshot(skip)]
     average: bool,
-    /// A block: the clock at its last erase, and c_iu in pages.
+    /// For each block, the clock at its last erase, and c_iu in pages.
     #[snapshot(table)]
     erased: Vec<(u64, f64)>,
 }
@@ -43,7 +43,8 @@ impl Scored for Eigc {
     const PARAMS: &'static [Param] = &[Param::word("ratio", &["last", "average"], Some("last"))
         .help("c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu")];
 
-    // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
+    // Wear becomes even only after many erases of every block, and scores depend on it from the
+    // first erase on.
     const REMEMBERS: Remembers = Remembers::rewrites(16);
 
     fn new(params: &Params) -> Result<Self, SpecError> {

@@ -13,8 +13,8 @@ use flashgc_base::spec::{Param, Params, SpecError};
 /// Picks a candidate from the block table; `None` stops the drive with "no reclaimable space".
 pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockId> + Send>;
 
-/// Makes the function of one plane from its block table. The table stays where it is for as long as
-/// the plane lives, and who [lends](BlockTable::lend) it keeps it longer.
+/// Makes the function of one plane from its block table. The table stays at its place as long as
+/// the plane lives. A function that [lends](BlockTable::lend) it may read it even longer.
 pub type MakePick = Arc<dyn Fn(&mut BlockTable) -> Result<ExternalPick, FtlError> + Send + Sync>;
 
 /// See the module's text.
@@ -45,7 +45,7 @@ impl VictimPolicy for External {
     const PARAMS: &'static [Param] = &[];
     /// Nobody knows what a function from outside does, so it counts as one that draws.
     const DRAWS: bool = true;
-    /// It may look at everything.
+    /// A function from outside may look at the history, too.
     const ASKS_FOR_HISTORY: bool = true;
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

@@ -34,7 +34,7 @@ use flashgc_base::table::{bytes_of, prefetch};
 pub struct Mdc {
     #[snapshot(table)]
     blocks: Vec<Up2>,
-    /// The up2 of what was on each block before it was collected last.
+    /// The mean up2 of the pages that were on each block before its last collection.
     #[snapshot(table)]
     left: Vec<u64>,
 }

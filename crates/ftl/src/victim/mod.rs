@@ -41,7 +41,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 /// A rule that picks the block to collect.
 ///
 /// A policy reads the block table and its tracker and returns one candidate; the engine does the
-/// rest. It keeps no state about blocks of its own that the engine could keep for it.
+/// rest. A policy keeps no state about blocks that the engine could keep for it.
 pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The tracker that the engine keeps up to date for this policy; `()` for none.
     type Tracker: Tracker;
@@ -58,8 +58,8 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The past that its decisions depend on, beside the pages of a block and their age.
     const REMEMBERS: Remembers = Remembers::rewrites(0);
 
-    /// `true` if it asks for the classes of blocks and the times at which they were closed:
-    /// [`BlockTable::classes`] and what follows it. They are kept only then.
+    /// `true` if it asks for the history of blocks: [`BlockTable::classes`] and the methods after
+    /// it. The history is kept only then.
     const ASKS_FOR_HISTORY: bool = false;
 
     /// `true` if the placement picks in its stead.
@@ -85,8 +85,8 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     ) -> Option<BlockId>;
 }
 
-/// A uniform draw among the candidates, with replacement: redraws while it hits a block that is
-/// not one. `None` if there is no candidate.
+/// Draws a candidate at random, each as likely as the others. Draws blocks until one is a
+/// candidate. `None` if there is no candidate.
 #[inline]
 pub fn draw(blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
     // Candidates are nearly all blocks in practice; the scan only ends a run of bad luck on a

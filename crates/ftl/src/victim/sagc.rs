@@ -30,7 +30,7 @@ use flashgc_base::table::{bytes_of, prefetch};
 pub struct Sagc {
     #[snapshot(skip)]
     ratio: bool,
-    /// A block: the sum of the clock at which its invalid pages became so.
+    /// For each block, the sum of the clock times at which its invalid pages became invalid.
     #[snapshot(table)]
     sums: Vec<u64>,
 }
@@ -61,7 +61,8 @@ impl Score for Sagc {
         if invalid == 0 {
             return Course::constant(0.0);
         }
-        // The sums are of clocks up to now, one an invalid page at the most: no underflow.
+        // A sum has at most one time for each invalid page, and none is later than now: no
+        // underflow.
         let total = (invalid * now - self.sums[block as usize]) as f64;
         let (gain, cost) = if self.ratio { (invalid, 2 * valid) } else { (1, 1) };
         Course::total(total, invalid as f64, gain as f64, cost as f64)

@@ -31,10 +31,10 @@ use flashgc_base::table::{bytes_of, prefetch};
 pub struct Scata {
     #[snapshot(table)]
     past: Vec<Past>,
-    /// A page: the clock at which it was programmed, less that of the block's first page.
+    /// For each page, the clock at which it was programmed, less that of the block's first page.
     #[snapshot(table)]
     programmed: Vec<u32>,
-    /// A page, in words of a block's own: whether it died since it was programmed.
+    /// One bit for each page, set if it died since it was programmed. Each block has its own words.
     #[snapshot(table)]
     dead: Vec<u64>,
 }
@@ -45,7 +45,7 @@ struct Past {
     first: u64,
     /// The clock at which the youngest valid page was programmed.
     youngest: u64,
-    /// The clock at which a page first became invalid, or [`NOT_YET`].
+    /// The clock at which the first page became invalid, or [`NOT_YET`].
     invalid: u64,
 }
 
@@ -61,7 +61,7 @@ impl Scored for Scata {
 }
 
 impl Scata {
-    /// The words of `block` in `dead`.
+    /// The range of the words of `block` in `dead`.
     fn words(blocks: &BlockTable, block: BlockId) -> std::ops::Range<usize> {
         let words = blocks.pages_per_block().div_ceil(64) as usize;
         block as usize * words..(block as usize + 1) * words

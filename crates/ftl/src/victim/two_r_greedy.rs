@@ -32,7 +32,7 @@ pub struct TwoRGreedy {
     ties: Ties,
     /// The region of the search that is under way.
     region: Option<Region>,
-    /// Invalid pages of its victims.
+    /// Invalid pages of the victims of this search.
     gained: u32,
 }
 
@@ -58,7 +58,7 @@ impl VictimPolicy for TwoRGreedy {
         let within = within.filter(has_invalid);
         let (region, victim) = within.or_else(|| {
             let firsts = [true, false].map(|cold| Some((cold, best(cold)?)));
-            // Of equals the first: the cold one.
+            // Among equals the first is taken: the cold one.
             firsts.into_iter().flatten().min_by_key(|&(_, block)| blocks.valid(block))
         })?;
         self.gained += b - u32::from(blocks.valid(victim));

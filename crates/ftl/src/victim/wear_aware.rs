@@ -30,7 +30,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 pub struct WearAware {
     #[snapshot(skip)]
     lambda: f64,
-    /// The most erases of a block, and the same with those since the last pick.
+    /// The most erases of any block as of the last pick. `next_most` counts later erases, too.
     most_erases: u32,
     next_most: u32,
 }
@@ -40,7 +40,8 @@ impl Scored for WearAware {
     const PARAMS: &'static [Param] = &[Param::share("lambda", Some("0.1"))
         .help("weight of the wear, from 0 to 1; the valid pages have the rest")];
 
-    // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
+    // Wear becomes even only after many erases of every block, and scores depend on it from the
+    // first erase on.
     const REMEMBERS: Remembers = Remembers::rewrites(16);
 
     fn new(params: &Params) -> Result<Self, SpecError> {

@@ -65,7 +65,7 @@ pub(super) fn twice_benefit(invalid: u32, zombies: u32) -> u32 {
 pub struct Benefit;
 
 impl Rank for Benefit {
-    /// A block has at most 2^14 valid pages.
+    /// These bits hold the valid pages, of which a block has at most 2^14.
     const FINE_BITS: u32 = 15;
     const FOLLOWS_ZOMBIES: bool = true;
 
@@ -80,7 +80,7 @@ impl Rank for Benefit {
         ((2 * pages_per_block) << Self::FINE_BITS) | pages_per_block
     }
 
-    /// v valid pages make a rank of 2v or more before the bits below the bound's.
+    /// The rank of a block with v valid pages is at least 2v above its fine bits.
     #[inline(always)]
     fn most_valid(rank: u32) -> u32 {
         (rank >> Self::FINE_BITS) / 2
