@@ -188,8 +188,8 @@ fn engine(
     })
 }
 
-/// Returns a replay of a trace on a drive with d-choices:d=10. The trace has uniform writes, with
-/// `Kinds::All` as many reads between them, and is decoded before the clock runs.
+/// Returns a replay of a trace on a drive with d-choices:d=10. The trace has uniform writes, and
+/// with `Kinds::All` as many reads between them. It is decoded before the time is measured.
 fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> (u64, f64, u64)> {
     let pages = geometry.logical_pages();
     let path = std::env::temp_dir().join(format!("flashgc-speed-{}.fgt", std::process::id()));

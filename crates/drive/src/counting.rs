@@ -33,7 +33,8 @@ pub trait Drive: State + Send {
     fn swapping(&self) -> Option<Swapping>;
 
     /// Returns the number of times that a cold page was written since the last call, as
-    /// [`Touched::rewrites`] has it; `None` if no page was written before it, or nobody counts.
+    /// [`Touched::rewrites`] computes it. `None` if no page was written before that call, or if
+    /// pages are not watched.
     fn rewrites(&mut self) -> Option<f64> {
         None
     }
@@ -41,8 +42,8 @@ pub trait Drive: State + Send {
     /// Returns the drive's position in its workload, in `unit`.
     fn position(&self, unit: Unit) -> u64;
 
-    /// Executes commands up to one batch, and not beyond `target`. Returns `false` when there is nothing
-    /// more to do.
+    /// Executes at most one batch of commands, and none beyond `target`. Returns `false` when there
+    /// is nothing more to do.
     fn step(&mut self, target: Extent) -> Result<bool, DriveError>;
 }
 
@@ -89,13 +90,13 @@ pub struct CountingDrive {
     #[snapshot(state)]
     workload: Box<dyn Workload>,
     batch: Batch,
-    /// The pages that are written again, if that is watched.
+    /// The record of the pages that are written again; `None` if pages are not watched.
     touched: Option<Touched>,
     /// The number of commands of `batch` that are done.
     done: usize,
     /// The number of hints of `batch` that have been passed on.
     hinted: usize,
-    /// The number of writes of less than a page of `batch` that are counted.
+    /// The number of entries of `batch.short` that are counted: writes of less than a page.
     shortened: usize,
     /// The number of flush commands of `batch` that are done.
     flushed: usize,
@@ -106,7 +107,8 @@ pub struct CountingDrive {
     /// `true` if the workload is a host's cache, whose requests count.
     #[snapshot(skip)]
     is_cached: bool,
-    /// The number of page commands executed; behind a cache, of those that the cache has served.
+    /// The number of page commands executed; behind a host's cache, the number of requests that the
+    /// cache has served.
     requests: u64,
     commands: HostCommands,
     /// The counts of the host's commands before the first failure, once there is one.
@@ -159,14 +161,15 @@ impl CountingDrive {
         }
     }
 
-    /// Returns the drive with a watch on the pages that are written again, of `pages` logical pages.
+    /// Returns the drive, which now watches which of its `pages` logical pages are written again;
+    /// `None` for no watch.
     #[must_use]
     pub fn watched(self, pages: Option<u32>) -> Self {
         Self { touched: pages.map(Touched::new), ..self }
     }
 
-    /// Returns the drive behind a host's cache, which its workload is: the position in commands is one
-    /// in those of the application.
+    /// Returns the drive, whose workload is a host's cache if `is_cached`. Its position in commands
+    /// then counts the commands of the application.
     #[must_use]
     pub fn behind_cache(self, is_cached: bool) -> Self {
         Self { is_cached, ..self }
@@ -287,8 +290,8 @@ impl CountingDrive {
         Ok(self.done > before)
     }
 
-    /// Counts the requests that a cache has served before the command `until`, also behind the command before
-    /// that. Returns `true` if `target` is reached with them.
+    /// Counts the requests that a cache has served until the command `until` is next. Returns
+    /// `true` if `target` is reached with them.
     #[inline]
     fn count_served(&mut self, target: Extent, until: usize) -> bool {
         if !self.is_cached || self.served == self.batch.served.len() {
@@ -314,8 +317,9 @@ impl CountingDrive {
         left == 0
     }
 
-    /// Returns the number of commands to ask for on the way to `target`. A cache serves about as many requests,
-    /// and is not to serve many behind the last: they would be in its counts.
+    /// Returns the number of commands to ask for on the way to `target`. A cache serves about as
+    /// many requests as it sends commands. It must not serve many beyond `target`, because they
+    /// would be in its counts.
     #[inline]
     fn commands_at_once(&self, target: Extent) -> usize {
         match (self.is_cached, target.unit) {
@@ -326,8 +330,8 @@ impl CountingDrive {
         }
     }
 
-    /// Returns the number of commands after which `requests` more are done: a cache may need any number of
-    /// commands for one.
+    /// Returns the number of commands after which `requests` more are done: a cache may send any
+    /// number of commands for one request.
     fn commands_of(&self, requests: u64) -> u64 {
         if !self.is_cached {
             return requests;
@@ -377,14 +381,14 @@ impl CountingDrive {
     }
 
     /// Passes on the hints that come before the next command, and those taken back, in their order.
-    /// Returns the number of the command that the next ones come before.
+    /// Returns the number of the command before which the next hints come.
     fn pass_on_hints(&mut self) -> Result<usize, DriveError> {
         let rest = &self.batch.hints[self.hinted..];
         if rest.is_empty() {
             return Ok(self.batch.pages.len());
         }
         let due = rest.partition_point(|hint| hint.before as usize <= self.done);
-        // Where nothing asks for hints they are dropped; results then have no zombies.
+        // If the layer does not use hints, they are dropped; results then have no zombies.
         if let Some(hints) = self.layer.hints() {
             for alike in rest[..due].chunk_by(|a, b| a.is_taken_back == b.is_taken_back) {
                 self.hinted_pages.clear();

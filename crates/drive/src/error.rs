@@ -22,7 +22,7 @@ impl DriveError {
 }
 
 impl DriveErrorKind {
-    /// Returns the error in one line, with options as `names` has them.
+    /// Returns the error in one line, with the names that `names` has for options.
     pub fn said(&self, names: &dyn Names) -> String {
         match self {
             Self::Ftl(error) => error.said(names),

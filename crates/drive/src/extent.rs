@@ -133,8 +133,8 @@ impl Pass {
     /// Returns the number of replays that have `writes` page writes.
     ///
     /// # Errors
-    /// This number, if nearly all commands are reads or discards, and there are more than `most` of them
-    /// altogether: `commands` a replay.
+    /// The same number, if nearly all commands are reads or discards, and the replays have more
+    /// than `most` commands altogether. Each replay has `commands` of them.
     pub fn replays_of(self, writes: u64, commands: u64, most: u64) -> Result<u64, u64> {
         let replays = writes.div_ceil(self.writes.max(1));
         let is_far = u128::from(replays) * u128::from(commands) > u128::from(most);
@@ -145,7 +145,8 @@ impl Pass {
         }
     }
 
-    /// Checks that a trace has the page writes that a warm-up and a measured part wait for soon enough.
+    /// Checks that the replays of a trace do not take too long to give the page writes of `warmup`
+    /// and `measured`.
     fn check(self, warmup: Extent, measured: Extent) -> Result<(), SpecError> {
         // A collection needs a page write at least.
         let of = |extent: Extent| if extent.unit == Unit::Commands { 0 } else { extent.amount };
@@ -180,11 +181,11 @@ impl Pass {
 
 impl Plan {
     /// Returns the extents of `warmup` and `length` on a drive of `logical_pages`, for a workload
-    /// that gives `pass` page commands a replay (`None` if it has no end). `commands` says of how many page
-    /// commands that many first requests of the workload are.
+    /// that gives `pass` page commands a replay (`None` if it has no end). `commands` gives the
+    /// number of page commands that a number of first requests of the workload has.
     ///
     /// # Errors
-    /// A length or a warm-up that the workload cannot have; those of `commands`.
+    /// A length or a warm-up that the workload cannot have; an error of `commands`.
     pub fn new(
         warmup: Warmup,
         length: &Length,
@@ -228,7 +229,7 @@ impl Plan {
             }
         };
         let before = match warmup {
-            // Whole ones of the passes that the run takes will be warm-up.
+            // Some whole passes of the run will be the warm-up.
             Warmup::Share(_) | Warmup::Auto if matches!(length, Length::Settled(_)) => {
                 Extent { unit: Unit::Commands, amount: 0 }
             }
@@ -295,7 +296,8 @@ impl Plan {
         Self { warmup, measured, passes: None, rule: None, doubling: None }
     }
 
-    /// Returns the number of intervals that the measured part is cut into: as many for each pass.
+    /// Returns the number of intervals that the measured part is cut into: the same number for each
+    /// pass.
     pub fn intervals(&self) -> u64 {
         match (self.rule, self.passes) {
             (Some(_), _) => 1,
@@ -336,7 +338,8 @@ fn rule(warmup: Warmup, pass: Pass, most: u64, logical_pages: u32) -> Rule {
     Rule { warmup: share, fewest: fewest.min(most), most }
 }
 
-/// Returns a share of `amount`; for a trace in whole passes, as long as one is left.
+/// Returns `share` of `amount`. For several passes of a trace it is rounded up to whole passes, but
+/// at least one pass is left.
 fn share_of(share: f64, amount: u64, pass: Option<u64>) -> u64 {
     match pass {
         Some(pass) if amount >= 2 * pass => {
@@ -366,7 +369,7 @@ mod tests {
     use super::*;
     use flashgc_base::naming::Keywords;
 
-    /// Requests of three pages.
+    /// The page commands of requests of three pages each.
     fn three(requests: u64) -> Result<u64, SpecError> {
         Ok(3 * requests)
     }
@@ -428,7 +431,7 @@ mod tests {
         assert_eq!((plan_of.passes, plan("1/3", Length::Requests(250)).warmup.amount), (None, 250));
         assert_eq!(plan("0", Length::Requests(200)).passes, Some(2));
         assert_eq!(plan("0", Length::Passes(2)).measured.amount, 600);
-        // A share of several passes is whole passes; of one, a part of it.
+        // The warm-up of several passes is whole passes. That of one pass is a part of it.
         for (share, passes, before) in
             [("1/3", 3, 300), ("1/3", 4, 600), ("1/2", 60, 9000), ("99%", 2, 300), ("1/3", 1, 100)]
         {
@@ -450,7 +453,7 @@ mod tests {
         let plan_of = plan("1/3", Length::Settled(100));
         assert_eq!((plan_of.warmup.amount, plan_of.measured.amount), (0, 300));
         assert_eq!((plan_of.intervals(), plan_of.intervals_of_a_pass()), (1, Some(1)));
-        // 1000 pages are written by five passes of 200: a third of 15.
+        // Five passes of 200 writes write 1000 pages. They are a third of 15 passes.
         let rule = Rule { warmup: 1.0 / 3.0, fewest: 15, most: 100 };
         assert_eq!(
             (plan_of.rule, plan("auto", Length::Settled(100)).rule),

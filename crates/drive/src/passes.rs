@@ -1,8 +1,9 @@
 //! The rule that ends the replays of a trace, and the precision of its amplification then.
 //!
-//! Every pass of a trace has the same writes, so that amplification pass by pass shows the drive alone:
-//! how it settles at first, and how much it varies afterwards. A trace is replayed until that has
-//! settled. The rate of errors of this rule was measured: `scripts/coverage/steadiness.py`, `docs/validation.md`.
+//! Every pass of a trace has the same writes, so that amplification pass by pass shows the drive
+//! alone: how it settles at first, and how much it varies afterwards. A trace is replayed until
+//! amplification has settled. The rate of errors of this rule was measured:
+//! `scripts/coverage/steadiness.py`, `docs/validation.md`.
 
 use crate::stats::{half_width95, mean};
 
@@ -17,12 +18,13 @@ const FEWEST_WITH_INTERVAL: usize = 4;
 pub(crate) const BATCHES: [usize; 3] = [20, 10, 5];
 /// Half of an interval that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.01;
-/// The error of a mean per drift between its halves, for a transient that falls by e in as many passes as
-/// are measured: (1 + u) / (2 (1 - u)) with u = e^(-1/2). It is less where the transient falls faster.
+/// The error of a mean divided by the drift between its halves, for a transient that falls by a
+/// factor of e over the measured passes: (1 + u) / (2 (1 - u)) with u = e^(-1/2). A faster
+/// transient has a smaller error.
 const TRANSIENT: f64 = 2.04;
 /// The share of the mean below which a drift is not worth another pass.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
-/// The most replays of a trace, unless somebody says another number.
+/// The most replays of a trace, unless another number is given.
 pub const MOST: u64 = 100;
 
 /// The mean of a figure over passes, and its precision.
@@ -39,14 +41,14 @@ pub struct Level {
     pub drift_half: f64,
 }
 
-/// The judgement of passes on a level.
+/// The judgement on the level of a run's passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It has settled, and is known to within 1%.
+    /// The level has settled, and is known to within 1%.
     Steady,
-    /// It still moves.
+    /// The level still moves.
     Moves(Level),
-    /// It does not move, but varies too much to be known to within 1%.
+    /// The level does not move, but varies too much to be known to within 1%.
     Varies(Level),
     /// There are too few passes to tell.
     TooFew,
@@ -71,7 +73,7 @@ pub fn level(values: &[f64]) -> Option<Level> {
     }
     let (first, second) = values.split_at(values.len() / 2);
     let (before, after) = (mean(first), mean(second));
-    // The variation within each half: a drift is no spread that could hide it.
+    // The variation within each half, so that a drift does not count as spread.
     let own = first.iter().map(|value| value - before);
     let own: Vec<f64> = own.chain(second.iter().map(|value| value - after)).collect();
     let drift = after - before;
@@ -79,13 +81,14 @@ pub fn level(values: &[f64]) -> Option<Level> {
         mean: mean(values),
         half: spread(values).hypot(TRANSIENT * drift),
         drift,
-        // A half has half the passes, and a difference has two: its spread is twice that of the mean.
+        // Each half has half the passes, and two halves make a difference: its spread is twice that
+        // of the mean.
         drift_half: 2.0 * spread(&own),
     })
 }
 
-/// Returns half the interval of a mean over passes, or over batches that follow each other, by their variation: the
-/// widest of all batches. It is infinite for fewer than four.
+/// Returns half the 95% interval of the mean of passes, from their variation: the widest of those
+/// of single passes and of each number of batches. It is infinite for fewer than four passes.
 pub fn spread(values: &[f64]) -> f64 {
     let counts = std::iter::once(values.len()).chain(BATCHES);
     counts.filter_map(|count| batched(values, count)).reduce(f64::max).unwrap_or(f64::INFINITY)
@@ -141,8 +144,8 @@ impl Rule {
             .take_while(move |&look| look < most)
     }
 
-    /// Returns `true` if the figures were settled at the look before and are at this one: chance alone
-    /// makes one look calm more easily than two.
+    /// Returns `true` if the figures were settled at the look before and are settled at this one:
+    /// chance alone makes one look calm more easily than two.
     pub fn has_settled(&self, values: &[f64]) -> bool {
         let steady = |passes: u64| {
             let values = &values[..passes as usize];
@@ -202,11 +205,11 @@ mod tests {
 
     #[test]
     fn what_moves_or_varies_is_replayed_to_the_end() {
-        // 10% a hundred passes.
+        // A rise of 10% in a hundred passes.
         assert_eq!(passes(RULE, |pass| 2.0 + 0.002 * pass as f64), 100);
         let rising: Vec<f64> = (0..30).map(|pass| 2.0 + 0.002 * f64::from(pass)).collect();
         assert!(matches!(verdict(&rising), Verdict::Moves(_)));
-        // Half and double, in turns of no period that a batch has.
+        // Values of 2 and 4 in an order without a period that batches have.
         let wild: Vec<f64> =
             (0..60).map(|pass| if pass * pass % 7 < 3 { 2.0 } else { 4.0 }).collect();
         assert!(matches!(verdict(&wild), Verdict::Varies(_)), "{:?}", verdict(&wild));
@@ -241,7 +244,8 @@ mod tests {
         let fit = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
         assert_eq!((fit.drift, fit.half), (0.0, fit.drift_half / 2.0));
         assert!((fit.half - 1.8374).abs() < 1e-3, "{fit:?}");
-        // Ten passes alike, ten others: of 20 batches the interval is narrow, of 5 wide.
+        // Ten passes are alike, and so are the ten others. The interval of 20 batches is narrow,
+        // that of 5 is wide.
         let two: Vec<f64> =
             (0..20).map(|pass| if (5..15).contains(&pass) { 2.0 } else { 1.0 }).collect();
         let fit = level(&two).unwrap();

@@ -19,7 +19,7 @@ pub struct Preparation {
     written: u64,
     intervals: Vec<Interval>,
     touched: Touched,
-    /// The page writes at which a half ends, or a first half.
+    /// The page writes at which the present half ends.
     due: u64,
     /// The page writes at the end of the last half.
     half: u64,
@@ -41,13 +41,15 @@ impl Preparation {
         }
     }
 
-    /// Returns the course of writes of which nobody saw the pages, in `intervals`: it shows nothing of a settled drive.
+    /// Returns the course of the writes of `intervals`, whose pages are unknown. It cannot show
+    /// that the drive has settled.
     pub fn unseen(pages: u32, intervals: &[Interval]) -> Self {
         let written = intervals.iter().map(|interval| interval.host_pages).sum();
         Self { written, ..Self::new(pages) }
     }
 
-    /// Returns the page writes so far, and about how many show that the drive has settled.
+    /// Returns the page writes so far, and about how many are needed to show that the drive has
+    /// settled.
     pub fn left(&self, reach: Reach) -> (u64, u64) {
         (self.written, self.needed(reach))
     }
@@ -62,7 +64,7 @@ impl Preparation {
         self.written
     }
 
-    /// Returns the pages that were written, to add to.
+    /// Returns the record of the pages that were written, to which the caller adds.
     pub fn touched(&mut self) -> &mut Touched {
         &mut self.touched
     }
@@ -88,8 +90,9 @@ impl Preparation {
         is_second
     }
 
-    /// Returns the number of times that a cold page was written, as far as the second half of the writes until the
-    /// last look shows it: so often in as many writes. Pages that nobody writes do not count.
+    /// Returns the number of times that a cold page was written. It is taken from the second half
+    /// of the writes until the last look, in proportion to the writes so far. Pages that nobody
+    /// writes do not count.
     pub fn rewrites(&self) -> f64 {
         let (times, writes) = match self.rewrites {
             Some(times) => (Some(times), self.half / 2),
@@ -104,9 +107,9 @@ impl Preparation {
         level(before, after)
     }
 
-    /// Returns `true` if the drive has settled: a cold page was written as often as `reach` asks, so that what was
-    /// before counts no more, and write amplification moves neither within the second half nor from the quarter
-    /// before it, and is known to within 2%.
+    /// Returns `true` if the drive has settled. A cold page was written as often as `reach` asks,
+    /// so the state before counts no more. Write amplification moves neither within the second half
+    /// of the writes nor from the quarter before it, and is known to within 2%.
     pub fn has_settled(&self, reach: Reach) -> bool {
         let is_calm =
             |level: SettlingLevel| !level.moves() && level.half() <= PRECISION * level.mean;
@@ -118,13 +121,13 @@ impl Preparation {
     /// Returns about how many page writes show that the drive has settled, more than there were so far.
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written.max(1) as f64;
-        // Before the end of the first half nobody knows.
+        // Before the end of the first half the number of rewrites is unknown.
         let first = (2 * FIRST_LOOK_BEFORE * u64::from(self.pages)) as f64 / written;
         let rewrites = self.rewrites();
         let times = if rewrites > 0.0 { reach.rewrites / rewrites } else { first };
         let precision =
             self.level().map_or(1.0, |level| (level.half() / (PRECISION * level.mean)).powi(2));
-        // A drive that moves is to be written to as often again.
+        // A drive whose amplification moves needs as many writes again.
         let shares = [1.2 * times, 1.5 * precision, 2.0];
         let pages = written * shares.into_iter().fold(0.0, f64::max);
         (pages.ceil() as u64).max(reach.writes)
@@ -193,7 +196,7 @@ mod tests {
             }
         }
         assert_eq!(looks, [5, 10, 20]);
-        // Behind a look it is known by the look.
+        // After a look the number follows from that look.
         assert!((preparation.rewrites() / 48.0 - 1.0).abs() < 0.1, "{}", preparation.rewrites());
     }
 
@@ -201,7 +204,7 @@ mod tests {
     fn a_drive_that_moves_has_not_settled() {
         let reach = Reach { rewrites: 4.0, writes: 0 };
         assert!(!prepared(640, |at| 2.0 + 0.05 * at as f64, 8).has_settled(reach));
-        // Calm in its second half, and elsewhere in the quarter before.
+        // Calm in its second half, but at another level in the quarter before.
         let after = |at| if at < 4 { 2.5 } else { 2.0 };
         assert!(!prepared(640, after, 8).has_settled(reach));
         assert!(prepared(640, after, 64).has_settled(reach));

@@ -9,15 +9,15 @@ use flashgc_ftl::placement::Remembers;
 
 /// Half of an interval that is exact enough, as a share of the mean.
 pub const PRECISION: f64 = 0.01;
-/// The number of times that a cold page is written in the measured part, if a placement remembers no more: fewer
-/// than one page in fifty are then still where they were before it.
+/// The least number of times that a cold page must be written in the measured part. Fewer than one
+/// page in fifty then lies where it lay before. A placement that remembers more needs more.
 pub const FEWEST_REWRITES: f64 = 4.0;
 /// The drive writes of the first look at a run, which is the end of the shortest one. At each further look there are
 /// twice as many.
 pub const FIRST_LOOK: u64 = 20;
 /// The drive writes of the first look at the writes before a measured part, likewise.
 pub(crate) const FIRST_LOOK_BEFORE: u64 = 5;
-/// The most drive writes, unless somebody says another number.
+/// The most drive writes, unless another number is given.
 pub const MOST: u64 = 640;
 
 /// The level of a figure, and its precision.
@@ -27,9 +27,10 @@ pub struct SettlingLevel {
     pub mean: f64,
     /// Half the 95% interval of the mean, by the spread of the batches.
     pub spread: f64,
-    /// The way from the mean to the level that is left of the transient, as far as the writes before show it.
+    /// The distance from the mean to the final level, which is left of the transient. It is
+    /// estimated from the writes before.
     pub left: f64,
-    /// Half the 95% interval of `left` where nothing is left: chance alone.
+    /// Half the 95% interval of `left` if nothing is left of the transient: chance alone.
     pub chance: f64,
 }
 
@@ -45,8 +46,8 @@ impl SettlingLevel {
     }
 }
 
-/// Returns half the interval of the mean over intervals of equal length: the widest of all batches. It is
-/// infinite for fewer than four intervals.
+/// Returns half the interval of the mean over intervals of equal length: the widest over all
+/// numbers of batches. It is infinite for fewer than four intervals.
 pub fn spread(intervals: &[Interval]) -> f64 {
     let counts = BATCHES.iter().filter(|&&count| count <= intervals.len());
     let widths = counts.map(|&count| half_width95(&batch_means(intervals, count)));
@@ -61,8 +62,9 @@ pub fn spread(intervals: &[Interval]) -> f64 {
 /// Returns the level of write amplification over `measured`, with the intervals `before` it from the run's first
 /// write; `None` without writes.
 ///
-/// The mean over the second half of the writes before is the reference. A transient that falls as 1/t leaves the
-/// mean off by a known multiple of its distance from the reference, and a faster one by less.
+/// The reference is the mean over the second half of the writes before. With a transient that falls
+/// as 1/t, the distance of the measured mean from the final level is a known multiple of its
+/// distance from the reference. With a faster transient it is less.
 pub fn level(before: &[Interval], measured: &[Interval]) -> Option<SettlingLevel> {
     let mean = Interval::amplification(measured);
     if !mean.is_finite() {
@@ -80,8 +82,9 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<SettlingLevel
         let chance = factor * spread.hypot(self::spread(reference));
         (factor * (mean - level), chance)
     } else {
-        // Nothing was before: the halves show how it falls. Of a transient that falls by e over the measured
-        // part 2.04 times their distance is left in the mean, and of a faster one less.
+        // There were no writes before, so the halves show how the transient falls. If it falls by a
+        // factor of e over the measured part, the mean is off by 2.04 times their distance. If it
+        // falls faster, the mean is off by less.
         let (first, second) = measured.split_at(measured.len() / 2);
         let drift = Interval::amplification(second) - Interval::amplification(first);
         (2.04 * drift, 2.04 * self::spread(first).hypot(self::spread(second)))
@@ -99,32 +102,34 @@ fn off(share: f64) -> f64 {
     measured / (reference - measured)
 }
 
-/// The reach of a measured part that shows a steady state: what was before it counts no more.
+/// The size of a measured part that shows a steady state, because the state before it counts no
+/// more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
-    /// The number of times that a cold page is written in it.
+    /// The number of times that a cold page is written in the measured part.
     pub rewrites: f64,
-    /// Its page writes.
+    /// The page writes of the measured part.
     pub writes: u64,
 }
 
 impl Reach {
-    /// The reach of any measured part.
+    /// The reach that every measured part has.
     pub const NONE: Self = Self { rewrites: 0.0, writes: 0 };
 
-    /// Returns the reach that shows a steady state of a placement that remembers so much.
+    /// Returns the reach that shows a steady state of a drive whose policies remember `remembers`.
     pub fn beyond(remembers: Remembers) -> Self {
         Self { rewrites: FEWEST_REWRITES.max(remembers.rewrites as f64), writes: remembers.writes }
     }
 
-    /// Returns `true` if a measured part of `writes` page writes, in which a cold page was written `rewrites` times,
-    /// reaches as far. `None` if nobody counted, or no page was written before.
+    /// Returns `true` if a measured part of `writes` page writes, in which a cold page was written
+    /// `rewrites` times, has this reach. `rewrites` is `None` if it was not counted, or if no page
+    /// was written before.
     pub fn is_within(&self, writes: u64, rewrites: Option<f64>) -> bool {
         rewrites.is_none_or(|times| times >= self.rewrites) && writes >= self.writes
     }
 
-    /// Returns the page writes of a run of which the second half reaches as far, judged by the `rewrites` in a
-    /// measured part of `writes` page writes.
+    /// Returns the page writes of a run whose second half has this reach, judged by the `rewrites`
+    /// in a measured part of `writes` page writes.
     pub fn run_needed(&self, writes: u64, rewrites: Option<f64>) -> u64 {
         let times = rewrites.map_or(1.0, |done| self.rewrites / done.max(1e-3));
         let pages = (2.0 * writes as f64 * times.max(1.0)).ceil() as u64;
@@ -157,8 +162,9 @@ impl Doubling {
         writes_at(self.first, looks)
     }
 
-    /// Returns `true` if a run of `written` page writes needs as many again. What it would need more than the
-    /// most of is not waited for. With `moves` the halves of its measured part differ.
+    /// Returns `true` if a run of `written` page writes needs as many again. A reach that needs
+    /// more than the most page writes is not waited for. `moves`: the halves of the measured part
+    /// differ.
     pub fn goes_on(
         &self,
         written: u64,
@@ -169,7 +175,8 @@ impl Doubling {
         let Some(level) = level.filter(|_| written.saturating_mul(2) <= self.most) else {
             return false;
         };
-        // A placement may remember more than any run shows; the pages are written again all the same.
+        // A placement may remember more than any run shows. Its pages must be written again all the
+        // same.
         let pages = Reach { rewrites: FEWEST_REWRITES.min(self.reach.rewrites), writes: 0 };
         let is_short = [self.reach, pages].iter().any(|reach| {
             let needed = reach.run_needed(written / 2, rewrites);
@@ -190,7 +197,8 @@ pub fn chance_of_all(levels: &[SettlingLevel]) -> f64 {
         / (levels.len() as f64).sqrt()
 }
 
-/// Returns the most that is left of the transients of several runs: what shows, or what chance may hide if that is more.
+/// Returns the most that is left of the transients of several runs: the visible rest, or the rest
+/// that chance may hide if that is more.
 pub fn most_left_of_all(levels: &[SettlingLevel]) -> f64 {
     let (shown, hidden) = (left_of_all(levels).abs(), chance_of_all(levels));
     if hidden.is_finite() { shown.max(hidden) } else { shown }
@@ -238,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_spread_is_that_of_the_widest_batches() {
-        // Five parts alike in themselves: batches of five show it, single intervals do not.
+        // Five constant parts: five batches show their spread, single intervals do not.
         let values = [1.0, 3.0, 2.0, 3.0, 1.0];
         let parts = intervals(100, |at| values[at as usize / 20]);
         // Mean 2, s = 1, t(4) = 2.776: 1.2414.
@@ -277,7 +285,7 @@ mod tests {
             long.goes_on(100, Some(calm), Some(3.9), false)
                 && !long.goes_on(100, Some(calm), Some(4.0), false)
         );
-        // What a placement remembers must fit into the measured part.
+        // The past that a placement remembers must fit into the measured part.
         let of = |writes| Doubling { reach: Reach { writes, ..reach }, ..rule };
         assert!(of(51).goes_on(100, Some(calm), Some(4.0), false));
         assert!(!of(50).goes_on(100, Some(calm), Some(4.0), false));

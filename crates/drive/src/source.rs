@@ -24,8 +24,8 @@ pub trait Source: Send + Sync {
     /// `pages_per_block`.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
 
-    /// Returns the pages that it names by their numbers on the drive, which then says how many it has;
-    /// `None` if their numbers are the workload's own.
+    /// Returns the pages that the workload names by their numbers on the drive, so that the drive
+    /// decides how many pages it has. `None` if the workload numbers its pages itself.
     fn given(&self) -> Option<&GivenPages> {
         None
     }
@@ -36,7 +36,8 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Checks that it can have requests of the size that `space` says, which is not that of its pages.
+    /// Checks that the workload can have requests of the size that `space` gives, which is not the
+    /// page size.
     ///
     /// # Errors
     /// A workload with sizes of its own; a size that does not fit the pages.
@@ -51,7 +52,7 @@ pub trait Source: Send + Sync {
         ))
     }
 
-    /// Checks that it suits pages of `bytes` bytes.
+    /// Checks that the workload can have pages of `bytes` bytes.
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
         Ok(())
     }
@@ -78,7 +79,7 @@ pub trait Source: Send + Sync {
         Ok(requests.saturating_mul(u64::from(space.request_size / space.page_size).max(1)))
     }
 
-    /// Returns the statistics of the trace that it is, or `None` for a generator.
+    /// Returns the statistics of the workload's trace, or `None` for a generator.
     fn stat(&self) -> Option<&TraceStat> {
         None
     }
@@ -91,7 +92,7 @@ pub trait Source: Send + Sync {
         self.open(space, seed)
     }
 
-    /// Returns the files that it is read from.
+    /// Returns the files from which the workload is read.
     fn files(&self) -> Vec<PathBuf>;
 
     /// Returns the same workload as requests with times, for a drive with a clock.
@@ -182,8 +183,8 @@ pub struct TraceReplay {
 }
 
 impl TraceReplay {
-    /// Reads the trace at `path` once, asking `go_on` now and then. `pages_per_block` tells the pages of a
-    /// block by those of the trace.
+    /// Reads the trace at `path` once, asking `go_on` now and then. `pages_per_block` gives the
+    /// pages of a block for the number of pages in the trace.
     ///
     /// # Errors
     /// The errors of [`TraceSource::load_with`]; a trace that touches less than one block.
@@ -242,7 +243,7 @@ impl TraceReplay {
         Self { name, ..self }
     }
 
-    /// Returns `true` if its requests are references to memory, not a host's to a drive.
+    /// Returns `true` if its requests are references to memory, not requests of a host to a drive.
     pub fn has_references(&self) -> bool {
         self.source.stat().has_references()
     }
@@ -305,7 +306,7 @@ impl Source for TraceReplay {
             pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| fault(text))?;
             let (all, mut joints) = (batch.pages.len() as u32, batch.joints.iter().peekable());
             let begins = |command: &u32| joints.next_if_eq(&command).is_none();
-            // The request behind the last one that counts begins at the end.
+            // The request after the last one that counts begins where these commands end.
             if let Some(end) = (0..all).filter(begins).nth(left as usize) {
                 return Ok(commands + u64::from(end));
             }

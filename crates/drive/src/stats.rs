@@ -91,11 +91,11 @@ pub fn batch_means(intervals: &[Interval], count: usize) -> Vec<f64> {
 /// The share below which a drift between the halves of the measured part is not worth a warning.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
-/// The largest change between the halves of a steady measured part.
+/// The largest change between the halves of a steady measured part, as a share of the mean.
 pub const MOST_DRIFT: f64 = 0.05;
 
-/// Returns `true` if a change of more than 5% between the halves cannot be left out: the drift, given with
-/// half its interval, is known too badly.
+/// Returns `true` if a change of more than 5% between the halves cannot be ruled out. The drift is
+/// given with half its interval.
 pub fn is_unknown((drift, half): (f64, f64)) -> bool {
     drift.abs() + half > MOST_DRIFT
 }
@@ -110,11 +110,13 @@ pub fn exceeds_chance((drift, half): (f64, f64)) -> bool {
     drift.abs() > half.max(DRIFT_WORTH_SAYING)
 }
 
-/// The half width of an interval of 99% over that of 95%, for the changes of ten pairs of batches.
+/// The half width of a 99% interval divided by that of a 95% interval, for the changes of ten pairs
+/// of batches.
 const NINETY_NINE: f64 = 1.44;
 
-/// Returns `true` if a drift is more than chance for runs that each ended when it was not: one of twenty such
-/// drifts is beyond its 95% interval, and one of a hundred beyond this.
+/// Returns `true` if a drift is more than chance, for runs that each ended when their own drift was
+/// not. It uses a 99% interval: chance alone exceeds it in one of a hundred cases, and a 95%
+/// interval in one of twenty.
 pub fn exceeds_chance_after_all((drift, half): (f64, f64)) -> bool {
     exceeds_chance((drift, NINETY_NINE * half))
 }
@@ -141,8 +143,8 @@ pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {
     Some((mean(&differences) / level, half_width95(&differences) / level))
 }
 
-/// The largest excursion and slope of steady rounds, by the Solid State Storage Performance Test
-/// Specification 2.0.2, section 2.1.24.
+/// The largest excursion and slope of steady rounds, as shares of the mean, by the Solid State
+/// Storage Performance Test Specification 2.0.2, section 2.1.24.
 const MOST_EXCURSION: f64 = 0.2;
 const MOST_SLOPE: f64 = 0.1;
 
@@ -179,7 +181,7 @@ pub fn rounds(runs: &[Vec<Interval>]) -> Option<Rounds> {
         Rounds::of(<[f64; 5]>::try_from(batch_means(intervals, 5)).ok()?)
     };
     let all: Option<Vec<Rounds>> = runs.iter().map(of_run).collect();
-    // A rule that one run misses is missed.
+    // The rule is missed if one run misses it.
     let share =
         |rounds: &Rounds| (rounds.excursion / MOST_EXCURSION).max(rounds.slope.abs() / MOST_SLOPE);
     all?.into_iter().max_by(|rounds, other| share(rounds).total_cmp(&share(other)))
@@ -191,13 +193,13 @@ mod tests {
 
     #[test]
     fn rounds_are_judged_as_snia_does() {
-        // By hand: mean 100, range 20, line of least squares with a slope of 4 a round.
+        // By hand: mean 100, range 20.
         let rounds = Rounds::of([92.0, 94.0, 96.0, 106.0, 112.0]).unwrap();
         assert!((rounds.excursion - 0.2).abs() < 1e-12);
         // (-2 * 92 - 94 + 106 + 2 * 112) / 10 = 5.2 a round, 20.8 over four.
         assert!((rounds.slope - 0.208).abs() < 1e-12, "{rounds:?}");
         assert!(!rounds.is_steady());
-        // The range alone is steady; a slope of 10% is the last that is.
+        // A slope of exactly 10% is steady. A larger slope or a larger excursion is not.
         assert!(Rounds::of([95.0, 97.5, 100.0, 102.5, 105.0]).unwrap().is_steady());
         assert!(!Rounds::of([94.9, 97.5, 100.0, 102.5, 105.1]).unwrap().is_steady());
         assert!(!Rounds::of([100.0, 89.9, 100.0, 110.1, 100.0]).unwrap().is_steady());

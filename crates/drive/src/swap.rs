@@ -29,7 +29,8 @@ pub struct SwapSpec {
 }
 
 impl SwapSpec {
-    /// Checks that it goes with a drive of `logical_pages` with this mapping, whose run is `plan`.
+    /// Checks that this memory goes with a drive of `logical_pages` with this mapping, and with the
+    /// run `plan`.
     ///
     /// # Errors
     /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page writes.
@@ -40,7 +41,7 @@ impl SwapSpec {
         plan: &Plan,
     ) -> Result<(), SpecError> {
         mapping.check_scheme(self.scheme)?;
-        // A page cache as large as its drive is built once more than needed, to fail before any run.
+        // The cache is built once more than needed, so that a fault shows before any run.
         self.cache.build(logical_pages, self.cache_pages)?;
         refuse_if!(
             plan.warmup.unit != Unit::Commands && plan.warmup.amount > 0

@@ -20,7 +20,7 @@ pub struct Touched {
     lately: Vec<u64>,
     /// The page writes since the last look.
     writes: u64,
-    /// The course since then, while enough pages were left.
+    /// The course since the last look, as long as enough pages were left.
     marks: Vec<Mark>,
     /// The page writes at which the next mark is due.
     due: u64,
@@ -73,7 +73,7 @@ impl Touched {
 
     #[inline]
     fn touch(&mut self, page: u32) {
-        // The upper half of the product is even also for pages in a row.
+        // The upper half of the product is evenly spread, also for pages in a row.
         if (page.wrapping_mul(0x9e37_79b1) >> 16) & self.mask == 0 {
             let (word, bit) = (page as usize / 64, 1 << (page % 64));
             if let Some(lately) = self.lately.get_mut(word) {
@@ -94,11 +94,11 @@ impl Touched {
         }
     }
 
-    /// Returns the number of times that a cold page was written since the last look, and begins anew: the
-    /// logarithm of the share of the pages written before that were not written since. It is that mean number
-    /// where all pages are equally cold, and below the mean of different ones. From the moment at which hardly a
-    /// page was left on, it grows as it did in the second half of the writes before. `None` if no page was
-    /// written before.
+    /// Returns the number of times that a cold page was written since the last look, and begins
+    /// anew. `None` if no page was written before that look. The number is ln(n / m) if m of the n
+    /// pages written before were not written since. If all pages are equally cold, this is their
+    /// mean number of writes; if they differ, it is less. Once hardly a page is left, the number
+    /// grows on at the rate of the second half of the writes before.
     pub fn rewrites(&mut self) -> Option<f64> {
         let times = self.rewrites_so_far();
         for (ever, lately) in self.ever.iter_mut().zip(&mut self.lately) {
@@ -109,7 +109,7 @@ impl Touched {
         times
     }
 
-    /// Returns the same number, and does not begin anew.
+    /// Returns the number of [`Touched::rewrites`], and does not begin anew.
     pub fn rewrites_so_far(&self) -> Option<f64> {
         let (times, left) = self.times()?;
         let Some(last) = self.marks.last().filter(|_| left < FEWEST_LEFT) else {
@@ -121,7 +121,8 @@ impl Touched {
         Some(times.max(last.times + rate * (self.writes - last.writes) as f64))
     }
 
-    /// Returns the logarithm, and the number of pages that were not written; `None` if none was written before.
+    /// Returns ln(n / m) and m, if m of the n watched pages that were written before were not
+    /// written since; `None` if n is 0.
     fn times(&self) -> Option<(f64, u64)> {
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -132,7 +133,7 @@ impl Touched {
             .zip(&self.lately)
             .map(|(ever, lately)| u64::from((ever & lately).count_ones()))
             .sum();
-        // Of pages that were all written again, half a page was not.
+        // If all pages were written again, half a page counts as left.
         let left = all - again;
         (all > 0).then(|| ((all as f64 / (left as f64).max(0.5)).ln(), left))
     }
@@ -151,7 +152,8 @@ mod tests {
         let mut touched = Touched::new(1000);
         touched.add(&batch(0..1000));
         assert_eq!(touched.rewrites(), None);
-        // 368 of 1000 pages are 1/e of them: one write of each on average, if they are drawn.
+        // 368 of 1000 pages are 1/e of them: one write of each on average, if they are drawn at
+        // random.
         touched.add(&batch(368..1000));
         assert!((touched.rewrites().unwrap() - 1.0).abs() < 0.001);
         touched.add(&batch(0..1000));
@@ -174,7 +176,7 @@ mod tests {
             });
             touched.add(&batch(pages.collect::<Vec<_>>()));
         }
-        // 4096 * 2000 / 11 writes of 32768 cold pages: 22.7 each. The hot half hides ln 2 of it.
+        // 4096 * 2000 / 11 writes of 32768 cold pages: 22.7 each. The hot half adds ln 2 to it.
         let times = touched.rewrites_so_far().unwrap();
         assert!((times / (22.7 + 2f64.ln()) - 1.0).abs() < 0.05, "{times}");
         assert_eq!(touched.rewrites(), Some(times));

@@ -9,7 +9,8 @@ use flashgc_host::HostSpec;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// Hot and cold pages, which two parts of the application write in a stream and in none.
+/// Hot and cold pages. One part of the application writes them in stream 1, the other one in no
+/// stream.
 const APPLICATION: &str = "0.6*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02,stream=1 + \
                            0.4*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02";
 
@@ -41,7 +42,7 @@ fn a_position_in_commands_is_one_of_the_application_and_not_of_its_cache() {
     };
     let pages = Geometry::with_spare(200, 16, 0.15).unwrap().logical_pages();
     for amount in [1, 300, 5_000, 10_007] {
-        // What the same cache sends for as many requests, without a drive.
+        // The commands that the same cache sends for as many requests, without a drive.
         let application = GeneratorSpec::parse(APPLICATION).unwrap().open(pages, 5).unwrap();
         let first = Box::new(First { inner: application, left: amount as usize });
         let spec = HostSpec::parse("page-cache:size=800KiB,rate=1000,speed=800", "none").unwrap();

@@ -9,7 +9,7 @@ use flashgc_ftl::Geometry;
 use flashgc_workload::Batch;
 use memmap2::MmapMut;
 
-/// The distance that the loop fetches ahead, in pages; the best of 16 to 96 where it was tried.
+/// The distance in pages at which the loop prefetches; the best of 16 to 96 where it was tried.
 const AHEAD: usize = 48;
 const BATCH: usize = Batch::DEFAULT_LEN;
 
