@@ -1,4 +1,4 @@
-//! The parameters that models share, checked once, and what is wrong with the others.
+//! The parameters that models share, which are checked once, and the error for wrong parameters.
 
 /// The reason why a model has no answer: what was found, what was expected, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ impl ModelError {
     }
 }
 
-/// Most pages a block that the models take.
+/// The most pages of a block that the models accept.
 pub const LARGEST_BLOCK: u32 = 4096;
 
 /// A drive with infinitely many blocks: pages a block and spare factor.

@@ -1,13 +1,14 @@
-//! The fixed point of a map, by Anderson's method, on its way there by damped steps.
+//! Finds the fixed point of a map by Anderson's method, with damped steps on the way.
 //!
-//! Plain iteration x <- g(x) crawls where old data is overwritten rarely. Anderson's method looks at
-//! how the last few steps changed the residual g(x) - x, combines them so that the residual would
-//! vanish were g linear, and so behaves as GMRES does near the solution.
+//! Plain iteration x <- g(x) crawls where old data is overwritten rarely. Anderson's method looks
+//! at how the last few steps changed the residual g(x) - x. It combines them so that the residual
+//! would vanish if g were linear. Near the solution it behaves as GMRES does.
 //!
-//! Far from it, it is drawn to wherever the residual is small: also to where two fixed points of a
-//! similar drive have just met and vanished. Damped steps x <- x + tau (g(x) - x), short enough not to
-//! oscillate, follow the flow x' = g(x) - x and pass such a place. So the two take turns: where
-//! extrapolation gets no nearer, damped steps lead on from where they were, each time twice as many.
+//! Far from the solution, Anderson's method is drawn to any place where the residual is small. This
+//! may be a place where two fixed points of a similar drive have just met and vanished. Damped
+//! steps x <- x + tau (g(x) - x), short enough not to oscillate, follow the flow x' = g(x) - x and
+//! pass such a place. So the two methods take turns. If extrapolation gets no nearer, damped steps
+//! go on from their last point, each time twice as many.
 //!
 //! # Source
 //! Anderson 1965; Walker and Ni 2011 (type II, with a QR factorisation by Gram and Schmidt).
@@ -18,9 +19,9 @@ use crate::ModelError;
 const MEMORY: usize = 12;
 /// The largest number of steps: some eight times what the slowest of 100 000 random settings needs.
 const MOST_STEPS: u32 = 5_000;
-/// Extrapolation ends at a residual so much worse than its best one,
+/// Extrapolation ends at a residual that is this many times its best one.
 const WORSE: f64 = 10.0;
-/// and after this many steps that did not halve it.
+/// Extrapolation ends after this many steps that did not halve its residual.
 const NO_NEARER: u32 = 30;
 /// Damped steps before extrapolation is tried again, the first time.
 const FEWEST_DAMPED: u32 = 8;
@@ -28,14 +29,14 @@ const FEWEST_DAMPED: u32 = 8;
 /// The largest residual, in tolerances, that is taken for rounding once no step gets nearer.
 const ROUNDING: f64 = 100.0;
 
-/// The fixed point of `map`, from `start`, to a largest residual of `tolerance`; up to a hundred times
-/// that where rounding in `map` is larger.
+/// Finds the fixed point of `map` from `start`. The largest residual is `tolerance`, or up to a
+/// hundred times that if rounding in `map` is larger.
 ///
-/// `confine` puts an extrapolated point back where `map` is defined, or says that it is too far away
-/// from that to mean anything.
+/// `confine` moves an extrapolated point back to where `map` is defined. It returns `false` if the
+/// point is too far away for that.
 ///
 /// # Errors
-/// None found in a large number of steps; what `map` says.
+/// No fixed point after many steps, or an error of `map`.
 pub(crate) fn find(
     what: &str,
     start: Vec<f64>,
@@ -99,7 +100,7 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
         let (mut best, mut at_best) = (f64::INFINITY, x.clone());
         let (mut halved, mut since) = (f64::INFINITY, 0);
         while since < NO_NEARER && self.steps < MOST_STEPS {
-            // A point where the map says nothing is as bad as one where it says nonsense.
+            // A point where the map fails is as bad as one with a useless residual.
             let Ok(residual) = self.residual(&x) else { break };
             let size = largest(&residual);
             if size.is_nan() || size > WORSE * best {
@@ -136,7 +137,8 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
         (at_best, best)
     }
 
-    /// The flow from `x` for some `steps`: where it leads, and the largest residual there.
+    /// Follows the flow from `x` for at most `steps` steps. Returns the last point and the largest
+    /// residual there.
     fn follow(&mut self, mut x: Vec<f64>, steps: u32) -> Result<(Vec<f64>, f64), ModelError> {
         let mut residual = self.residual(&x)?;
         for _ in 0..steps.min(MOST_STEPS.saturating_sub(self.steps)) {
@@ -145,7 +147,8 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
             }
             let next = plus(&x, self.damping, &residual);
             let there = self.residual(&next)?;
-            // A residual that turns round has been overshot: shorter steps, from before if it grew.
+            // If the residual turns round, the step was too long: later steps are shorter, and this
+            // one is not taken if the residual grew.
             if dot(&residual, &there) >= 0.0 {
                 self.damping = (1.1 * self.damping).min(1.0);
             } else {
@@ -161,7 +164,7 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
     }
 }
 
-/// The largest entry without its sign, not a number if one is not.
+/// The largest absolute value of the entries; NaN if one of them is.
 pub(crate) fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, v| if v.is_nan() || v.abs() > most { v.abs() } else { most })
 }
@@ -178,12 +181,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The combination of residual changes nearest to `residual`; those that say nothing new weigh 0.
+/// The weights of the residual changes whose combination is nearest to `residual`. A change that
+/// depends on newer ones has the weight 0.
 fn weights(changes: &[(Vec<f64>, Vec<f64>)], residual: &[f64]) -> Vec<f64> {
     let count = changes.len();
     let mut basis: Vec<(usize, Vec<f64>)> = Vec::new();
     let mut upper = vec![vec![0.0; count]; count];
-    // The newest first: they are what counts.
+    // The newest changes come first, because they matter most.
     for column in (0..count).rev() {
         let mut rest = changes[column].1.clone();
         let length = dot(&rest, &rest).sqrt();

@@ -1,4 +1,5 @@
-//! Models asked the other way round: how much spare space, how many choices.
+//! Models solved for a parameter: how much spare space, or how many choices, a wanted write
+//! amplification needs.
 
 use crate::closed::greedy;
 use crate::query::{Kept, Number, Query};
@@ -10,11 +11,11 @@ pub const LEAST_SPARE: f64 = 1e-6;
 /// See [`LEAST_SPARE`].
 pub const MOST_SPARE: f64 = 1.0 - 1e-6;
 
-/// The spare factor at which `model` writes `wanted` pages a host write.
+/// The spare factor at which `model` writes `wanted` pages for each host write.
 ///
 /// # Errors
-/// A wanted value that no spare factor gives, with the range that is given; what the model does not
-/// hold for.
+/// A wanted value that no spare factor gives, with the range of possible values; parameters that
+/// the model does not hold for.
 pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, ModelError> {
     if wanted.is_nan() || wanted <= 1.0 {
         return Err(ModelError::new(
@@ -27,7 +28,8 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
         query.set(Number::Spare, spare)?;
         model.write_amplification(&query, &mut kept)
     };
-    // Random cleaning writes 1 / S_f, and nearly all others less: from there outwards.
+    // Random cleaning writes 1 / S_f, and nearly all other models less, so the search goes outwards
+    // from there.
     let mut high = (1.0 / wanted).clamp(LEAST_SPARE, MOST_SPARE);
     while written(high)? > wanted {
         if high >= MOST_SPARE {
@@ -64,11 +66,11 @@ fn unreachable(wanted: f64, what: &str, limit: f64, spare: f64) -> ModelError {
     )
 }
 
-/// The smallest d with which d choices and `c` stored blocks write at most (1 + `share`) times what
-/// greedy does under uniform writes; none where `most` are not enough.
+/// The smallest d with which d choices and `c` stored blocks write at most (1 + `share`) times as
+/// much as greedy under uniform writes. `None` if `most` choices are not enough.
 ///
 /// # Errors
-/// A share that is not above 0; what the mean field does not hold for.
+/// A share that is not above 0; parameters that the mean field does not hold for.
 pub fn choices_within(
     model: &ModelInfo,
     query: &Query,
@@ -83,13 +85,14 @@ pub fn choices_within(
     }
     let limit = (1.0 + share) * greedy::solve(&query.drive()?).write_amplification;
     let (mut query, mut kept) = (query.clone(), Kept::default());
-    // A memory needs two draws.
+    // With stored blocks d is at least 2.
     let least = if query.get(Number::C) > 0.0 { 2 } else { 1 };
     let mut enough = |d: u32| -> Result<bool, ModelError> {
         query.set(Number::D, d.into())?;
         Ok(model.write_amplification(&query, &mut kept)? <= limit)
     };
-    // More choices never write more: doubled until they are enough, then halved between.
+    // More choices never write more. So d is doubled until it is enough, and then found by
+    // bisection.
     let (mut few, mut many) = (least - 1, least);
     while !enough(many)? {
         if many >= most {

@@ -2,8 +2,8 @@
 //! out rather than simulated.
 //!
 //! Pure arithmetic that depends on nothing else of the project, so that it is an independent oracle
-//! for the simulator. Closed forms are in [`closed`], mean fields in [`meanfield`]; [`registry`] has
-//! them by name, [`query`] their parameters, [`inverse`] asks them the other way round.
+//! for the simulator. Closed forms are in [`closed`], mean fields in [`meanfield`]; [`registry`]
+//! has them by name, [`query`] their parameters, [`inverse`] solves them for a parameter.
 //!
 //! Notation, the same everywhere: b pages a block; S_f the spare factor, rho = 1 - S_f the share of
 //! valid pages, alpha = 1 / rho; f the share of the logical pages that is hot, r the share of the

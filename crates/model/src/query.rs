@@ -20,7 +20,7 @@ pub enum Workload {
     HotCold,
     /// Pages are written in proportion to 1 / rank^theta.
     Zipf,
-    /// Pages are written by these classes.
+    /// Pages belong to these classes, each with its share of the writes.
     Classes(Vec<Class>),
 }
 
@@ -61,16 +61,16 @@ impl Number {
         ("blocks", Number::Blocks),
     ];
 
-    /// The one called `name`.
+    /// The number called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, number)| number)
     }
 }
 
-/// Most blocks stored that a query may ask for; more change no digit that anybody reads.
+/// The most stored blocks that a query may ask for. More change no significant digit.
 pub const MOST_STORED: u32 = 64;
 
-/// The question: what every model needs to know, defaults where nobody said.
+/// A query: the parameters of all models, with their defaults.
 #[derive(Clone, Debug)]
 pub struct Query {
     pages_per_block: u32,

@@ -14,10 +14,10 @@ pub struct ModelInfo {
     pub name: &'static str,
     /// The source file whose `//!` header documents it.
     pub source: &'static str,
-    /// The parameters that make a difference to it, besides `pages_per_block` and `spare`.
+    /// The parameters that change its answers, besides `pages_per_block` and `spare`.
     pub takes: &'static [&'static str],
     /// The victim policy that it is a model of, as `flashgc run` names it, with its parameters in
-    /// braces; none where no policy does it.
+    /// braces; `None` if there is no such policy.
     pub policy: Option<&'static str>,
     /// `true` if one answer takes so long that somebody may want to stop it.
     pub slow: bool,
@@ -28,13 +28,15 @@ pub struct ModelInfo {
 /// The answer of a model.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Page programs a host write.
+    /// Page programs for each host write.
     pub write_amplification: f64,
     /// The residual of the model's own equation; see the model.
     pub residual: f64,
-    /// Share of blocks with i valid pages just before a collection, i = 0..b; where it says.
+    /// Share of blocks with i valid pages just before a collection, i = 0..b; `None` if the model
+    /// does not give it.
     pub valid: Option<Vec<f64>>,
-    /// Chance that the block taken has i valid pages, i = 0..b; where it says.
+    /// Chance that the block taken has i valid pages, i = 0..b; `None` if the model does not give
+    /// it.
     pub victim: Option<Vec<f64>>,
     /// Chance that the least number of valid pages in memory is i, i = 0..b; with memory.
     pub memory: Option<Vec<f64>>,
@@ -46,7 +48,7 @@ impl ModelInfo {
     /// Returns the whole answer of the model.
     ///
     /// # Errors
-    /// What the model does not hold for.
+    /// Parameters that the model does not hold for.
     pub fn answer(&self, query: &Query, kept: &mut Kept) -> Result<Answer, ModelError> {
         let answer = (self.answer)(query, kept)?;
         settled(self.name, query, answer.residual)?;
@@ -56,7 +58,7 @@ impl ModelInfo {
     /// The write amplification alone, which is faster.
     ///
     /// # Errors
-    /// What the model does not hold for.
+    /// Parameters that the model does not hold for.
     pub fn write_amplification(&self, query: &Query, kept: &mut Kept) -> Result<f64, ModelError> {
         (self.write_amplification)(query, kept)
     }
@@ -176,7 +178,7 @@ static MODELS: &[ModelInfo] = &[
     },
 ];
 
-/// The most that may be left of a model's equation.
+/// The largest residual that a model's equation may have.
 pub const LARGEST_RESIDUAL: f64 = 1e-10;
 
 /// Refuses an answer that does not solve the model's equation.

@@ -2,7 +2,7 @@
 
 use crate::ModelError;
 
-/// The root of `f` between `low` and `high`, where its signs differ, to the last digits.
+/// The root of `f` between `low` and `high`, where the signs of `f` differ, to the last digits.
 ///
 /// Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
 ///

@@ -1,4 +1,4 @@
-//! Closed forms against the values that are known of them, and against themselves said otherwise.
+//! Closed forms compared with known values, and with other forms of the same equations.
 
 use flashgc_model::closed::separation::{self, Cleaner};
 use flashgc_model::closed::{Class, Classes, desnoyers, fifo, greedy, random};
@@ -224,8 +224,8 @@ fn no_other_division_of_the_spare_space_writes_less() {
     }
 }
 
-/// Returns the page programs a host write of pools with these alpha_k - 1, from the models of uniform
-/// writes.
+/// Returns the page programs for each host write of pools with these alpha_k - 1, from the models
+/// of uniform writes.
 fn written(classes: &Classes, excess: &[f64], cleaner: Cleaner) -> f64 {
     classes
         .iter()
@@ -357,7 +357,7 @@ proptest! {
             prop_assert!((valid.iter().sum::<f64>() - 1.0).abs() < 1e-11);
             prop_assert!((victim.iter().sum::<f64>() - 1.0).abs() < 1e-11);
             prop_assert!(valid.iter().chain(&victim).all(|share| *share >= 0.0));
-            // Valid pages are those of the host; what is copied makes the write amplification.
+            // Blocks hold the host's pages. Copies are the valid pages of victims.
             let size = f64::from(b);
             prop_assert!((mean(&valid) / (size * (1.0 - spare)) - 1.0).abs() < 1e-10);
             let copies = mean(&victim);
@@ -389,7 +389,7 @@ proptest! {
     }
 }
 
-/// The definition of a share allows above 0 of the pages, and 0 to 1 of the writes, the ends included.
+/// A class has a share above 0 of the pages, and a share from 0 to 1 of the writes.
 #[test]
 fn a_class_may_have_all_pages_and_all_or_none_of_the_writes() {
     let class = |pages, writes| Class { pages, writes };

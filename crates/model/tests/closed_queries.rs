@@ -1,4 +1,4 @@
-//! Models by name: parameters checked as they are set, and questions asked the other way round.
+//! Models by name: parameters are checked as they are set, and models are solved for a parameter.
 
 use flashgc_model::closed::separation::Cleaner;
 use flashgc_model::closed::{Classes, fifo, greedy};

@@ -12,7 +12,7 @@ fn d_choices(d: u32, c: u32) -> Selection {
 
 #[test]
 fn a_window_of_no_block_is_fifo_and_of_all_is_greedy() {
-    // FIFO: note 05's values of alpha / (alpha + W0(-alpha exp(-alpha))), for any b.
+    // FIFO: values of alpha / (alpha + W0(-alpha exp(-alpha))), for any b.
     for (spare, fifo) in [(0.03, 16.8367), (0.07, 7.3177), (0.10, 5.1787), (0.20, 2.6927)] {
         for b in [1, 16, 64, 1024] {
             let drive = Drive::new(b, spare).unwrap();
@@ -151,8 +151,8 @@ fn hot_and_cold_data_as_simulated() {
 
 #[test]
 fn a_drive_with_hardly_any_data_has_a_fixed_point() {
-    // Random victims: write amplification is 1 / S_f (note 05), up to the last spare factor below 1,
-    // but for the rounding of a sum over b levels. One that draws more writes no more.
+    // Random victims: write amplification is 1 / S_f, except for the rounding of a sum over b
+    // levels, up to the last spare factor below 1. A policy that draws more blocks writes no more.
     for empty in [1e-3, 1e-6, 1e-9, 1e-12, f64::EPSILON / 2.0] {
         for b in [1, 64, 4096] {
             let drive = Drive::new(b, 1.0 - empty).unwrap();
@@ -196,8 +196,8 @@ fn two_frontiers_near_where_two_fixed_points_have_vanished_have_their_one_fixed_
 
 #[test]
 fn two_frontiers_that_copy_hardly_anything_have_a_fixed_point() {
-    // What blocks of copies hold matters as little as there are: WA - 1 is 0.01 with data that is
-    // separated, and below all digits with data that is not.
+    // The content of blocks of copies matters little if there are few: WA - 1 is 0.01 with data
+    // that is separated, and too small for any digit with data that is not.
     for (b, spare, f, r, d, c, least, most) in [
         (44, 0.8841015430687873, 0.9180578623455954, 0.2940746742553491, 148, 9, 5e-3, 2e-2),
         (5, 0.7520465522247286, 0.8718532739659753, 0.012960045551133573, 144, 7, 1e-3, 1e-2),

@@ -1,8 +1,8 @@
 //! The effect of first-in, first-out cleaning on data, by the age at which a block is cleaned.
 //!
-//! A page of which a write hits one in v, on average, between its writing and its cleaning, is
-//! still valid with the chance exp(-v). The functions here are written so that they lose no digits
-//! where v is small, which is where spare space is scarce.
+//! Let v be the mean number of writes of a page while its block grows old. The page is still valid
+//! when the block is cleaned if none of them happens, which has the probability exp(-v). The
+//! functions here lose no digits for small v, which means scarce spare space.
 
 use std::f64::consts::LN_2;
 
@@ -29,8 +29,8 @@ pub(crate) fn psi_slope(z: f64, psi: f64) -> f64 {
     if z == 0.0 { 0.5 } else { (1.0 + psi) * (z - psi) / z }
 }
 
-/// ln(-A'(alpha)) where A(alpha) = alpha / v is the write amplification of first-in, first-out
-/// cleaning, alpha = 1 + psi(v): how much a little more spare space gains.
+/// ln(-A'(alpha)): the logarithm of the gain from a little more spare space. A(alpha) = alpha / v
+/// is the write amplification of first-in, first-out cleaning, and alpha = 1 + psi(v).
 pub(crate) fn log_gain(v: f64) -> f64 {
     // -A' = chi / (v (1 - chi)) with chi = v / (exp(v) - 1) and 1 - chi = v - psi.
     let log_chi = v.ln() - if v < LN_2 { v.exp_m1().ln() } else { v + (-(-v).exp()).ln_1p() };

@@ -12,7 +12,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// Writes a page, relative to the mean: r / f.
+    /// The rate at which a page is written, relative to the mean page: r / f.
     pub fn rate(&self) -> f64 {
         self.writes / self.pages
     }
@@ -24,10 +24,10 @@ pub struct Classes(Vec<Class>);
 
 /// Classes that stand for a Zipf distribution.
 ///
-/// They have equal widths in the logarithm of the rank, because the rate of writes falls by the same
-/// factor across each, theta w for a width w. Taking the mean rate for all pages of a class is off
-/// by (theta w)^2 / 24 of the rate's curvature at most: below 1e-6 of the write amplification for
-/// 2^32 pages and theta up to 1.2, which a test shows by taking four times as many.
+/// The classes have equal widths w in the logarithm of the rank, so the logarithm of the rate of
+/// writes falls by theta w across each. The mean rate stands for all pages of a class. This is off
+/// by at most (theta w)^2 / 24 of the rate's curvature: below 1e-6 of the write amplification for
+/// 2^32 pages and theta up to 1.2. A test shows this with four times as many classes.
 pub const ZIPF_CLASSES: usize = 4096;
 
 /// Most pages of a Zipf distribution: more than any drive has, and ranks are still exact.

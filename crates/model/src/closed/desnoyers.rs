@@ -44,7 +44,7 @@ pub(crate) fn at_excess(b: u32, classes: &[Class], excess: f64) -> Result<f64, M
     Ok(fifo::at_excess(classes, more)? / k)
 }
 
-/// k, and k alpha - 1.
+/// Returns k and k alpha - 1 for alpha = 1 + `excess`.
 pub(crate) fn stretched(b: u32, excess: f64) -> (f64, f64) {
     let more = 0.5 / f64::from(b);
     (1.0 + more, more + excess + more * excess)

@@ -26,13 +26,15 @@ use crate::{Drive, ModelError};
 /// The answer of a closed form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
-    /// Page programs a host write.
+    /// Page programs for each host write.
     pub write_amplification: f64,
     /// The relative residual of the model's equation.
     pub residual: f64,
-    /// Share of blocks with i valid pages just before a collection, i = 0..b; where the model says.
+    /// Share of blocks with i valid pages just before a collection, i = 0..b; `None` if the model
+    /// does not give it.
     pub valid: Option<Vec<f64>>,
-    /// Chance that the block taken has i valid pages, i = 0..b; where the model says.
+    /// Chance that the block taken has i valid pages, i = 0..b; `None` if the model does not give
+    /// it.
     pub victim: Option<Vec<f64>>,
 }
 
@@ -69,15 +71,15 @@ pub(crate) fn at_excess(classes: &[Class], excess: f64) -> Result<f64, ModelErro
     Ok(over(excess, turnovers(classes, excess)?))
 }
 
-/// alpha / v, which rounding may take below 1 where all of the victim is invalid.
+/// WA = alpha / v, but at least 1: rounding may make it less if the whole victim is invalid.
 fn over(excess: f64, v: f64) -> f64 {
     ((1.0 + excess) / v).max(1.0)
 }
 
 /// v = alpha / WA: how often the mean page is written while a block grows old.
 pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelError> {
-    // psi(z) is at least z / 2 and at least z - 1, so the root is at most this; and the sum is
-    // convex, so that Newton's steps from there fall and cannot pass it.
+    // The root is at most this, because psi(z) is at least z / 2 and at least z - 1. The sum is
+    // convex, so Newton's steps from there fall and cannot pass the root.
     let mut v = (2.0 * excess).min(1.0 + excess);
     for _ in 0..MOST_STEPS {
         let (mut sum, mut slope) = (-excess, 0.0);
@@ -89,7 +91,7 @@ pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelErro
         }
         let step = sum / slope;
         v -= step;
-        // Also where rounding has turned the step round.
+        // The loop also ends if rounding has turned the sign of the step.
         if step.is_nan() || step <= 4.0 * f64::EPSILON * v {
             return Ok(v);
         }

@@ -72,30 +72,32 @@ impl Greedy {
         (above, at / (at - next))
     }
 
-    /// The write amplification at the spare factor `spare`; b where there is none.
+    /// The write amplification at the spare factor `spare`; b without spare space.
     pub fn write_amplification(&self, spare: f64) -> f64 {
         let (j, x) = self.level(spare);
         self.b as f64 / ((self.b - j) as f64 + x)
     }
 
-    /// The logarithm of what a little more spare space gains, a unit of alpha, at alpha = 1 +
-    /// `excess`.
+    /// The logarithm of the gain from a little more spare space, for each unit of alpha, at alpha =
+    /// 1 + `excess`.
     pub(crate) fn log_gain(&self, excess: f64) -> f64 {
         self.log_slope[self.level(excess / (1.0 + excess)).0]
     }
 
-    /// The lowest level down to which a little more spare space gains at least exp(`log_gain`) a unit
-    /// of alpha; b where it never does.
+    /// The lowest level down to which a little more spare space gains at least exp(`log_gain`) for
+    /// each unit of alpha; b if it never does.
     pub(crate) fn level_at(&self, log_gain: f64) -> usize {
         self.log_slope[1..].partition_point(|&slope| slope < log_gain) + 1
     }
 
-    /// alpha - 1 where WA = b / (b - (`level` - 1)), from where on a level below is needed.
+    /// alpha - 1 at which all victims have `level` - 1 valid pages, so WA = b / (b - (`level` -
+    /// 1)). With more spare space, lower levels are needed.
     pub(crate) fn excess_from(&self, level: usize) -> f64 {
         if level >= self.b { 0.0 } else { self.lost[level - 1] / (self.b - level + 1) as f64 }
     }
 
-    /// Shares of blocks with i valid pages, of victims, and what is left of the shares' sum.
+    /// Returns the shares of blocks and of victims with i valid pages, and the residual of the
+    /// shares' sum.
     fn distributions(&self, drive: &Drive) -> (Vec<f64>, Vec<f64>, f64) {
         let (j, x) = self.level(drive.spare());
         let mut victim = vec![0.0; self.b + 1];
@@ -108,7 +110,7 @@ impl Greedy {
         if j == 0 {
             return (valid, victim, 0.0);
         }
-        // What the sum of the others leaves for level 0 is rounding: nothing falls so low.
+        // No block falls to level 0, so the rest that the other shares leave is rounding.
         let residual = (valid[1..].iter().sum::<f64>() - 1.0).abs();
         valid[0] = 0.0;
         (valid, victim, residual)

@@ -2,7 +2,8 @@
 
 use crate::Drive;
 
-/// Chances of i = 0..b valid pages of `b` that are valid with the chance `p` each.
+/// The chances of i = 0..b valid pages in a block of `b` pages, each of which is valid with the
+/// chance `p`.
 pub fn binomial(b: u32, p: f64) -> Vec<f64> {
     let b = b as usize;
     let mut chances = vec![0.0; b + 1];

@@ -50,7 +50,7 @@ pub struct Pool {
 /// The optimum.
 #[derive(Clone, Debug)]
 pub struct Separation {
-    /// Page programs a host write, of all classes together.
+    /// Page programs for each host write, over all classes.
     pub write_amplification: f64,
     /// The residual of sum f_k alpha_k = alpha, relative to alpha - 1.
     pub residual: f64,
@@ -93,7 +93,7 @@ impl Pools {
             Cleaner::Greedy => self.divide_in_steps(total),
             Cleaner::Fifo | Cleaner::Desnoyers => self.divide_smoothly(total)?,
         };
-        // Spare space that gains nothing any more goes to all alike.
+        // Spare space that gains nothing any more is shared equally.
         let idle = (total - self.sum(&excesses)).max(0.0);
         let mut pools = Vec::with_capacity(excesses.len());
         let mut written = 0.0;
@@ -116,10 +116,10 @@ impl Pools {
         self.classes.iter().zip(excesses).map(|((class, _), excess)| class.pages * excess).sum()
     }
 
-    /// Divides the spare space for greedy, whose gain falls in steps. A unit of alpha has a price,
-    /// what it must gain, at which every class takes as many whole steps as gain it. Prices are
-    /// halved between one at which too much is taken and one at which too little, until one step is
-    /// left, of which a part is taken.
+    /// Divides the spare space for greedy, whose gain falls in steps. A price is the gain that a
+    /// unit of alpha must bring. At a given price, each class takes all whole steps that gain at
+    /// least this much. A bisection begins with a price at which too much is taken and one at which
+    /// too little is taken. It ends when one step is left, of which a part is taken.
     fn divide_in_steps(&self, total: f64) -> Vec<f64> {
         let taken = |log_price: f64| -> Vec<usize> {
             let level = |(class, log_rate): &(Class, f64)| {
@@ -191,9 +191,10 @@ impl Pools {
         Ok(self.classes.iter().map(|class| excess(class, price)).collect())
     }
 
-    /// Logarithms of prices between which the right one lies, if there are no data at rest: with
-    /// equal parts of the spare space, of which a little more gains exp(`equal`) under uniform
-    /// writes, what it gains the class that gains least and the one that gains most.
+    /// Logarithms of two prices with the right one between them, if all classes are written. If the
+    /// spare space is divided equally, a little more of it gains exp(`equal`) under uniform writes.
+    /// The two prices are then the gains of the class that gains least and of the class that gains
+    /// most.
     fn prices(&self, equal: f64) -> (f64, f64) {
         let rates = || self.classes.iter().filter(|(class, _)| class.writes > 0.0).map(|c| c.1);
         let least = equal + rates().fold(f64::INFINITY, f64::min);
@@ -214,12 +215,12 @@ impl Pools {
     }
 }
 
-/// The logarithm of a gain that is none.
+/// Stands for the logarithm of a gain of 0.
 const LOWEST_PRICE: f64 = -700.0;
 /// The share of all spare space that rounding alone may leave over.
 const ROUNDING: f64 = 1e-12;
 
-/// The v at which first-in, first-out cleaning gains exp(`gain`) a unit of alpha.
+/// The v at which first-in, first-out cleaning gains exp(`gain`) for each unit of alpha.
 fn turnovers_at(gain: f64) -> f64 {
     // The gain is at most 2 / v^2, and for large v about exp(-v); over ln v it falls ever faster, so
     // that Newton's steps from above fall and cannot pass the root.

@@ -47,7 +47,7 @@ impl Drift {
 pub(crate) fn greedy(drive: &Drive, valid: &[f64], drift: &mut [f64]) -> f64 {
     let (b, rho) = (drive.pages_per_block() as usize, drive.rho());
     let least = valid.iter().position(|&share| share > 0.0).unwrap_or(b);
-    // A block that falls below the level is taken at once: as many as lose a page there.
+    // Blocks that fall below the level are taken at once: as many as lose a page on the level.
     let mut victim = vec![0.0; b + 1];
     let (level, share) = (least as f64, valid[least]);
     // E = b - j + x and x = E j m_j / (b rho).

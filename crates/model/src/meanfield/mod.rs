@@ -22,7 +22,7 @@ pub use selection::{Selection, Ties};
 pub use transient::{Initial, Moment};
 pub use uniform::FixedPoint;
 
-/// binomial(n, p).
+/// The chances of 0..n under binomial(n, p).
 fn binomial(n: usize, p: f64) -> Vec<f64> {
     let mut chances = vec![0.0; n + 1];
     chances[0] = 1.0;

@@ -16,9 +16,9 @@
 
 use crate::ModelError;
 
-/// Most random blocks a collection draws.
+/// The most random blocks that a collection may draw.
 pub const MOST_CHOICES: u32 = 10_000;
-/// Most blocks that the memory stores.
+/// The most blocks that the memory may store.
 pub const MOST_STORED: u32 = 1_000;
 
 /// The choice of greedy among the blocks that it could take.
@@ -51,8 +51,8 @@ impl Selection {
     /// d choices with memory.
     ///
     /// # Errors
-    /// d outside 1 to [`MOST_CHOICES`], c above [`MOST_STORED`], and d = 1 with memory: it takes the
-    /// block drawn or one that was drawn before, and what is stored never settles.
+    /// d outside 1 to [`MOST_CHOICES`], c above [`MOST_STORED`], and d = 1 with memory. A
+    /// collection then takes the drawn block or a stored one, and the stored blocks never settle.
     pub fn d_choices(d: u32, c: u32) -> Result<Self, ModelError> {
         if !(1..=MOST_CHOICES).contains(&d) {
             return Err(ModelError::new(
@@ -76,7 +76,7 @@ impl Selection {
     }
 }
 
-/// H and theta of one selection, with the room that they need.
+/// H and theta of one selection, with their buffers.
 #[derive(Debug)]
 pub(crate) struct Taken {
     d: f64,
@@ -117,8 +117,8 @@ impl Taken {
         }
         let none_drawn = none_drawn.exp();
         self.count_drawn(q, none_drawn);
-        // Across the cut between k and k + 1 stored ones as much goes up as down; only an empty
-        // draw leads down, and by one.
+        // Across the cut between k and k + 1 stored blocks as much goes up as down. Only a draw
+        // without such a block leads down, and by one.
         self.stored.clear();
         self.stored.push(1.0);
         let (mut total, mut some) = (1.0, 0.0);
@@ -136,7 +136,7 @@ impl Taken {
                 total /= LARGE;
                 some /= LARGE;
             }
-            // The few blocks that go up from here on change no digit.
+            // Larger numbers of stored blocks are so rare that they change no digit.
             if next < total * NEGLIGIBLE && k > 0 && next < self.stored[k] * 0.5 {
                 break;
             }
@@ -165,7 +165,7 @@ impl Taken {
         self.tails.clear();
         let mut chance = none_drawn;
         let mut drawn = 0.0;
-        // The chances first, up to where no more of them count.
+        // First the chances, until they are too small to count.
         while chance > 0.0 && drawn <= self.d {
             self.tails.push(chance);
             let next = chance * ((self.d - drawn) / (drawn + 1.0) * odds);
@@ -189,7 +189,7 @@ impl Taken {
 
 /// Below it, the chance that d draws are all bad is 0 to every digit of 1 - theta.
 const LEAST_EXPONENT: f64 = -200.0;
-/// Divided by the chance above, it is still a number.
+/// A number of this size can still be divided by the chance above.
 const LARGE: f64 = 1e200;
 const NEGLIGIBLE: f64 = 1e-25;
 

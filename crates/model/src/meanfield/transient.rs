@@ -35,9 +35,10 @@ pub enum Initial {
 pub struct Moment {
     /// Host writes so far over logical pages.
     pub drive_writes: f64,
-    /// Page programs a host write now: b / E.
+    /// Page programs for each host write now: b / E.
     pub write_amplification: f64,
-    /// Page programs a host write from the start until now; at the start, that of now.
+    /// Mean page programs for each host write from the start until now. At the start, their number
+    /// then.
     pub mean_write_amplification: f64,
 }
 
@@ -45,7 +46,7 @@ pub struct Moment {
 ///
 /// # Errors
 /// A policy other than d choices; a state that is no distribution with rho b valid pages a block;
-/// more steps than are reasonable.
+/// more steps than the limit.
 pub fn evolve(
     drive: &Drive,
     selection: &Selection,
@@ -110,13 +111,13 @@ fn start(drive: &Drive, initial: &Initial) -> Result<Vec<f64>, ModelError> {
     }
 }
 
-/// Shares of blocks, and collections a block, under way.
+/// A drive on its course: the shares of blocks, and the collections for each block so far.
 struct Course {
     drift: Drift,
     full: f64,
     b: f64,
     rho: f64,
-    /// m_0 .. m_b and collections a block.
+    /// m_0 .. m_b and the collections for each block.
     state: Vec<f64>,
     now: f64,
     step: f64,
@@ -202,7 +203,7 @@ impl Course {
                 .collect();
             self.slope_at(stage, &state);
             if stage == 6 {
-                // A share's error; of the count of collections it is not asked.
+                // The largest error of a share. The count of collections has no tolerance.
                 let error = (0..state.len() - 1).fold(0.0, |most: f64, i| {
                     let error: f64 =
                         ERRORS.iter().zip(&self.slopes).map(|(e, slope)| e * slope[i]).sum();

@@ -29,7 +29,7 @@ use crate::{Drive, ModelError, root};
 /// A fixed point of the mean field.
 #[derive(Clone, Debug)]
 pub struct FixedPoint {
-    /// Page programs a host write.
+    /// Page programs for each host write.
     pub write_amplification: f64,
     /// Largest drift that is left of any share of blocks, a collection a block.
     pub residual: f64,
@@ -51,7 +51,7 @@ pub const LARGEST_RESIDUAL: f64 = 1e-10;
 pub fn solve(drive: &Drive, selection: &Selection) -> Result<FixedPoint, ModelError> {
     let (b, rho) = (drive.pages_per_block(), drive.rho());
     let mut levels = Levels::new(b, selection);
-    // Nobody writes less than the host does, nor more than by taking blocks blindly.
+    // A drive programs at least what the host writes, and at most as much as with random victims.
     let (low, high) = (drive.spare() / rho, 1.0 / rho);
     let wanted = f64::from(b) * rho;
     let kappa = root::find("write amplification", low * 0.999, high * 1.001, |kappa| {
@@ -99,7 +99,8 @@ impl Levels {
         // H(q) <= d q, since nothing is taken that was not drawn.
         let low = above * (rate / (rate + self.choices));
         if low > 0.5 * above {
-            // Few blocks are at this level: their share is found, so that it keeps its digits.
+            // Few blocks are at this level. The root is sought for their share, so that it keeps
+            // its digits.
             let (least, most) =
                 (taken.by_drawing(low) / rate, above * (self.choices / (rate + self.choices)));
             let share = root::find("share of blocks", least, most, |share| {
@@ -142,7 +143,7 @@ impl Levels {
             *share = taken / (kappa * f64::from(i));
         }
         for i in 1..b {
-            // As differences of H would lose the digits of rare victims, from the balance.
+            // From the balance, because differences of H would lose the digits of rare victims.
             victim[i] = kappa * ((i + 1) as f64 * valid[i + 1] - i as f64 * valid[i]);
         }
         victim[b] = 1.0 - kappa * b as f64 * valid[b];

@@ -65,7 +65,7 @@ struct Window {
     window: f64,
     /// C_i, chance to enter with at least i valid pages, i = 0..b + 1.
     enter: Vec<f64>,
-    /// j and x.
+    /// The level j, and x, the probability that a block there loses a page before it is taken.
     level: usize,
     lose: f64,
 }

@@ -62,7 +62,7 @@ pub(super) fn two_classes(
 /// over `drive_writes`.
 ///
 /// # Errors
-/// Another workload than uniform writes, and those of [`transient::evolve`].
+/// Another workload than uniform writes, and the errors of [`transient::evolve`].
 pub fn evolve(
     query: &Query,
     initial: &Initial,

@@ -6,11 +6,11 @@
 //! victim chosen in proportion to its pages, whole victims, and the front of a last one.
 //!
 //! Cutting a victim separates its front from its back, and in a block that was itself put together
-//! from victims these differ: one holds more hot pages than the other. A block of copies is taken to
-//! be either shuffled, with its hot pages anywhere, or sorted, with all of them in front or all of
-//! them behind. The share omega that is sorted makes the variance of the hot pages in the front half
-//! right, given those of the block. A block keeps its kind as it loses pages. Were omega 0, the model
-//! would be that of a drive that copies in random order.
+//! from victims these differ: one holds more hot pages than the other. A block of copies is taken
+//! to be either shuffled, with its hot pages anywhere, or sorted, with all of them in front or all
+//! of them behind. Omega, the share that is sorted, is chosen so that the variance of the hot pages
+//! in the front half is right for a given number in the block. A block keeps its kind as it loses
+//! pages. With omega = 0 this would be the model of a drive that copies in random order.
 
 use super::levels::{Levels, at};
 use super::succession::Succession;
@@ -99,15 +99,16 @@ impl Stream {
         hot
     }
 
-    /// The share of blocks of copies that is sorted, where `block` is what [`Stream::hot`] says of b
-    /// pages.
+    /// The share of blocks of copies that is sorted, where `block` is the result of [`Stream::hot`]
+    /// for b pages.
     pub(super) fn sorted(&self, block: &[f64]) -> f64 {
         let (b, front) = (self.b, self.b / 2);
         if front == 0 {
             return 0.0;
         }
         let share = front as f64 / b as f64;
-        // Of the hot pages in front, given those of the block: each page goes as much with the block.
+        // The variance of the hot pages in front that is not explained by the hot pages of the
+        // block.
         let surplus = variance(&self.hot(front)) - share * share * variance(block);
         let (mut shuffled, mut sorted) = (0.0, 0.0);
         for (k, p) in block.iter().enumerate() {
@@ -135,7 +136,7 @@ fn front(i: usize, shares: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
         front[i * width + h] = shuffled;
         sorted[h] = in_order;
     }
-    // One page less: any of the n, k of which are hot.
+    // With one page less: the page left out is any of the n, of which k are hot.
     for n in (1..=i).rev() {
         let (shorter, longer) = front.split_at_mut(n * width);
         let shorter = &mut shorter[(n - 1) * width..];

@@ -8,9 +8,10 @@
 //! inflow(i - 1, h) = m(i, h + 1) kappa_h (h + 1) + m(i, h) kappa_c (i - h)
 //! ```
 //!
-//! and sigma_i is such that what leaves level i downwards is what is taken below: H(q_(i-1)), with
-//! q_(i-1) = q_i - sum over h of m(i, h). The left side falls and the right side rises with sigma_i,
-//! so that there is one, found by a bracketed root; each level follows from the one above it.
+//! and sigma_i is such that as much leaves level i downwards as is taken below it: H(q_(i-1)), with
+//! q_(i-1) = q_i - sum over h of m(i, h). The left side falls and the right side rises with
+//! sigma_i, so exactly one sigma_i fits. A bracketed root finds it; each level follows from the one
+//! above it.
 
 use crate::meanfield::selection::{Selection, Taken, Ties};
 use crate::{ModelError, root};
@@ -26,9 +27,9 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// The way in which blocks leave a level other than downwards.
 #[derive(Clone, Copy, Debug)]
 enum Leave {
-    /// With this hazard, a collection a block.
+    /// With this hazard, in the time of one collection for each block.
     Hazard(f64),
-    /// At once for this share, otherwise never.
+    /// This share leaves at once, the rest never.
     AtOnce(f64),
 }
 
@@ -38,10 +39,11 @@ pub(super) struct Levels {
     pub(super) b: usize,
     taken: Option<Taken>,
     ties: Ties,
-    /// Invalidations a hot and a cold page, a collection a block.
+    /// The rates at which a hot and a cold page are invalidated, in the time of one collection for
+    /// each block.
     rates: (f64, f64),
     leave: Vec<Leave>,
-    /// m(i, h).
+    /// m(i, h), the share of blocks with i valid pages of which h are hot.
     pub(super) mass: Vec<f64>,
     /// Chance that the block taken has i valid and h hot pages.
     pub(super) victim: Vec<f64>,
@@ -68,8 +70,8 @@ impl Levels {
         }
     }
 
-    /// Works down from full blocks of which the share `births[h]` has h hot pages; `rates` are the
-    /// invalidations a hot and a cold page. Finds the hazards.
+    /// Finds the hazards, from full blocks downwards. The share `births[h]` of the full blocks has
+    /// h hot pages. `rates` are the rates at which a hot and a cold page are invalidated.
     pub(super) fn fall(&mut self, rates: (f64, f64), births: &[f64]) -> Result<(), ModelError> {
         self.rates = rates;
         let mut inflow = births.to_vec();
@@ -112,7 +114,7 @@ impl Levels {
             })
         };
         let Some(taken) = &mut self.taken else {
-            // Greedy takes none before there are none below.
+            // Greedy takes no block from this level while there is one below.
             let (mass, _) = stay(0.0);
             return Ok(match self.ties {
                 _ if mass <= q => Leave::Hazard(0.0),

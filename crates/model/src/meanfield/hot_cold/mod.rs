@@ -9,8 +9,8 @@
 //!   binomial(b, r); the others make a block of copies, b consecutive pages of the stream of victims
 //!   ([`copies`]). Here E = b - (valid pages a victim), the host writes a collection.
 //!
-//! So the unknowns are what full blocks hold, one number a count of hot pages, and the rate
-//! kappa = E / (b rho); they are the fixed point of one pass through the levels.
+//! So the unknowns are the shares of full blocks with each number of hot pages, and the rate kappa
+//! = E / (b rho). They are the fixed point of one pass through the levels.
 //!
 //! One frontier: exact for infinitely many blocks. Two frontiers: two closures, stated in
 //! [`copies`] (a block of copies is shuffled or sorted) and in [`succession`] (the level of the next
@@ -40,18 +40,18 @@ pub enum Frontier {
     Double,
 }
 
-/// Most pages a block that the model of two frontiers takes: its time grows as b^4.
+/// The most pages of a block that the model of two frontiers accepts: its time grows as b^4.
 pub const LARGEST_BLOCK_DOUBLE: u32 = 256;
-/// Most pages a block that the model of one frontier takes: its time grows as b^2.
+/// The most pages of a block that the model of one frontier accepts: its time grows as b^2.
 pub const LARGEST_BLOCK_SINGLE: u32 = 1024;
 
 /// A fixed point of the mean field under hot and cold data.
 #[derive(Clone, Debug)]
 pub struct HotColdPoint {
-    /// Page programs a host write.
+    /// Page programs for each host write.
     pub write_amplification: f64,
-    /// Largest imbalance that is left: of any share of blocks, of what full blocks hold, and of the
-    /// drive's valid and hot pages.
+    /// Largest imbalance that is left: of any share of blocks, of the content of full blocks, and
+    /// of the drive's valid and hot pages.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b.
     pub valid: Vec<f64>,
@@ -68,10 +68,11 @@ pub const LARGEST_RESIDUAL: f64 = 1e-10;
 /// The residual at which the iteration ends.
 const TOLERANCE: f64 = 1e-13;
 
-/// The fixed point for `drive` under `selection` with `frontier` and data as `data` says.
+/// The fixed point for `drive` under `selection`, with `frontier` and the hot and cold data `data`.
 ///
 /// # Errors
-/// A block that is too large for the model; no fixed point, with the parameters.
+/// A block that is too large for the model; no fixed point, in which case the text names the
+/// parameters.
 pub fn solve(
     drive: &Drive,
     selection: &Selection,
@@ -101,7 +102,7 @@ pub fn solve(
         data.f(),
         data.r()
     );
-    // No fewer programs than host writes, and hardly more than by taking blocks blindly.
+    // A drive programs at least what the host writes, and hardly more than with random victims.
     let least = drive.spare().ln() - 3.0;
     let confine = |x: &mut [f64]| confine(x, least, frontier);
     let point = fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), confine)?;
@@ -109,16 +110,16 @@ pub fn solve(
 }
 
 /// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that make
-/// a sorted block, shares of the collections that make a block with h hot pages]. With two frontiers
-/// these are the blocks of copies alone, as shares of all collections: where hardly anything is
-/// copied, what such a block holds matters as little, and cannot be told to many digits.
+/// a sorted block, shares of the collections that make a block with h hot pages]. With two
+/// frontiers these are the blocks of copies alone, as shares of all collections. If hardly anything
+/// is copied, the content of such blocks matters little, and has few exact digits.
 struct Model<'a> {
     drive: &'a Drive,
     selection: &'a Selection,
     frontier: Frontier,
     data: &'a HotCold,
     levels: Levels,
-    /// Hot pages of a block of host writes.
+    /// The chances of h hot pages in a block of host writes.
     host: Vec<f64>,
 }
 
@@ -135,7 +136,7 @@ impl<'a> Model<'a> {
     }
 
     fn start(&self) -> Vec<f64> {
-        // As if data were mixed, and twice the host's writes.
+        // The start: data are mixed, and the write amplification is 2.
         let rate = 0.5_f64.ln();
         let whole = vector_share(self.frontier, rate);
         let held = binomial(self.levels.b, self.data.f());
@@ -153,7 +154,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Invalidations a hot and a cold page, a collection a block.
+    /// The rates at which a hot and a cold page are invalidated, in the time of one collection for
+    /// each block.
     fn rates(&self, x: &[f64]) -> (f64, f64) {
         let kappa = of_host(x) / self.drive.rho();
         let (f, r) = (self.data.f(), self.data.r());
@@ -165,7 +167,8 @@ impl<'a> Model<'a> {
         self.levels.fall(self.rates(x), &births)?;
         let b = self.levels.b;
         let (valid, _) = pages(b, &self.levels.mass);
-        // Half of the correction: the valid pages answer to the rate with some delay.
+        // Only half of the correction is made, because the valid pages follow the rate with some
+        // delay.
         let towards = (0.5 * (valid / (b as f64 * self.drive.rho())).ln()).clamp(-0.3, 0.3);
         let (sorted, held) = match self.frontier {
             Frontier::Single => (0.0, refilled(&self.levels, self.data.r())),
@@ -184,7 +187,7 @@ impl<'a> Model<'a> {
         if succession.levels.is_empty() {
             return (0.0, self.host.clone());
         }
-        // Where copies and their sorted blocks are lost in rounding, neither matters.
+        // If rounding loses the blocks of copies or the sorted ones, their share does not matter.
         let sorted = (x[1] / vector_share(self.frontier, x[0])).clamp(0.0, 1.0);
         let sorted = if sorted.is_nan() { 0.0 } else { sorted };
         let stream = Stream::new(&self.levels, succession, &copied, sorted);
@@ -280,7 +283,8 @@ fn refilled(levels: &Levels, r: f64) -> Vec<f64> {
     held
 }
 
-/// Puts an extrapolated vector back among those that mean something; says no where it is far out.
+/// Moves an extrapolated vector back to valid shares. Returns `false` if it is too far away for
+/// that.
 fn confine(x: &mut [f64], least: f64, frontier: Frontier) -> bool {
     if !(least..=0.0).contains(&x[0]) {
         return false;

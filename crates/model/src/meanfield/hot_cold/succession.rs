@@ -3,18 +3,19 @@
 //! Without memory victims are independent. With memory they are not: a draw that turns up several
 //! good blocks leaves some of them to the next collections. Let v and v' be the levels of successive
 //! victims, g_j and s_j the stored and drawn blocks with at most j valid pages, N_j = P(s_j = 0) =
-//! (1 - q_j)^d and A_j = P(v > j) = N_j P(g_j = 0). The next victim lies above j if the next draw has
-//! none at or below j and at most one of the c + d blocks of this collection did, the victim itself:
+//! (1 - q_j)^d and A_j = P(v > j) = N_j P(g_j = 0). The next victim lies above j if no block of the
+//! next draw is at or below j, and of the c + d blocks of this collection at most one was: the
+//! victim itself.
 //!
 //! ```text
 //! P(v > i, v' > j) = A_i N_j                                                         i >= j
 //! P(v > i, v' > j) = N_j (A_j + P(g_j = 0) P(s_j = 1, s_i = 0) + P(g_j = 1, g_i = 0) N_j)   i <= j
 //! ```
 //!
-//! With P(s_j = 1, s_i = 0) = d (q_j - q_i) N_j / (1 - q_j) and P(g_j = 1, g_i = 0) = P(g_j = 1)
-//! (1 - M_i / M_j), where M_j is the chance that a memory of one holds a block at or below j, this
-//! is exact for c = 1; for more it says that a last stored block lies where it does there. The chances
-//! themselves, by differences, need no table:
+//! This uses P(s_j = 1, s_i = 0) = d (q_j - q_i) N_j / (1 - q_j) and P(g_j = 1, g_i = 0) = P(g_j =
+//! 1) (1 - M_i / M_j). Here M_j is the chance that a memory of one block holds a block at or below
+//! j. The formula is exact for c = 1. For larger c it assumes that the last stored block is
+//! distributed as for c = 1. Differences give the chances themselves without a table:
 //!
 //! ```text
 //! P(v = i, v' = j) = P(v = i) (N_(j-1) - N_j)                                       j < i
@@ -22,7 +23,8 @@
 //! B_j = d N_j^2 P(g_j = 0) / (1 - q_j),   K_j = N_j^2 P(g_j = 1) / M_j
 //! ```
 //!
-//! A victim with fewer valid pages than the one before it was not there then: it has just been drawn.
+//! A victim with fewer valid pages than the one before was not among the blocks of that collection:
+//! it has just been drawn.
 
 use super::levels::Levels;
 use crate::meanfield::selection::{Selection, Taken};
@@ -39,7 +41,7 @@ pub(super) struct Succession {
 
 /// The chance, given that a victim has valid pages, below which a level does not matter.
 const RARE: f64 = 1e-13;
-/// Chances of a level that may be nothing but the rounding of a difference.
+/// A chance of a level that is below this may be nothing but the rounding of a difference.
 const ROUNDING: f64 = 1e-15;
 
 impl Succession {
@@ -65,12 +67,13 @@ impl Succession {
             dependence.step(last, next);
             sum = next.iter().sum();
         }
-        // Independent, too, where victims with valid pages are so rare that rounding leaves none.
+        // Victims also count as independent if those with valid pages are so rare that rounding
+        // leaves none.
         if sum <= 0.0 {
             next.copy_from_slice(&self.chance);
             sum = self.chance.iter().sum();
         }
-        // Levels that do not matter are left out: what would go there goes to the others.
+        // Levels that do not matter are left out, and the others share their chances.
         next.iter_mut().for_each(|next| *next *= total / sum);
     }
 }
@@ -102,13 +105,13 @@ impl Dependence {
             (0..q.len()).map(|j| d_f * none[j] * ratio(above[j], 1.0 - q[j])).collect();
         let k: Vec<f64> =
             (0..q.len()).map(|j| none[j] * none[j] * ratio(stored[j].1, one[j])).collect();
-        // Values at the level below: at -1 all that may be there is.
+        // The value at the level below i; `first` at the level below 0.
         let below =
             |values: &[f64], first: f64, i: usize| i.checked_sub(1).map_or(first, |i| values[i]);
         let all: Vec<usize> = std::iter::once(0).chain(matter.iter().copied()).collect();
         let column =
             |value: &dyn Fn(usize) -> f64| all.iter().map(|&i| value(i)).collect::<Vec<_>>();
-        // At i = j the survival on the upper side is that of (i - 1, i).
+        // For i = j, `upper` is the second formula for (i - 1, i).
         let same = |i: usize| {
             let (q_low, one_low) = (below(q, 0.0, i), below(&one, 0.0, i));
             let upper = none[i] * above[i] + b[i] * (q[i] - q_low) + k[i] * (one[i] - one_low);
@@ -133,7 +136,8 @@ impl Dependence {
         }
     }
 
-    /// Adds a step as [`Succession::step`] does, but for the steps to levels that do not matter.
+    /// Fills `next` as [`Succession::step`] does, but leaves out the steps to levels that do not
+    /// matter.
     fn step(&self, last: &[f64], next: &mut [f64]) {
         let total: f64 = last.iter().sum();
         let (mut at_or_below, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -147,7 +151,7 @@ impl Dependence {
             first += last * self.from[0][at];
             second += last * self.from[1][at];
         }
-        // Empty victims, one after the other, until one has pages.
+        // Empty victims follow each other until one has valid pages.
         let leave = 1.0 - self.same[0];
         if leave > 0.0 {
             let empty = total * self.drawn[0] / leave;
@@ -173,7 +177,8 @@ mod tests {
 
     #[test]
     fn one_victim_after_the_other_is_distributed_like_the_one_before() {
-        // The chances of pairs must have the right margins, whatever is assumed of more memory.
+        // The chances of pairs must have the right margins, whatever the model assumes for more
+        // memory.
         for c in [0, 1, 2, 5, 40] {
             let selection = Selection::d_choices(5, c).unwrap();
             let succession = Succession::new(&levels(&selection), &selection);
