@@ -36,8 +36,8 @@ pub use flashgc_derive::Counts;
 
 /// Counts up to a moment.
 ///
-/// The derive takes each field by its own rule. A field with `#[counts(now)]` says how many there are at
-/// the moment: it is no difference, and no list has it.
+/// The derive takes each field by its own rule. A field with `#[counts(now)]` is a number of the
+/// moment: [`Counts::since`] does not subtract it, and no list has it.
 pub trait Counts: Sized {
     /// Returns the counts since `earlier`.
     #[must_use]
@@ -88,7 +88,7 @@ pub trait Listed: Counts {
     fn of(numbers: &mut dyn Iterator<Item = u64>) -> Option<Self>;
 }
 
-/// Sums end at the largest number: a file may have any as its counts.
+/// Sums stop at the largest number, because the counts in a file may be any numbers.
 impl Counts for u64 {
     fn since(&self, earlier: &Self) -> Self {
         self - earlier
@@ -120,7 +120,7 @@ impl<T: Counts + Clone> Counts for Option<T> {
     }
 }
 
-/// Counts of parts, as many in both.
+/// Counts of several parts, the same number of parts on both sides.
 impl<T: Counts> Counts for Vec<T> {
     fn since(&self, earlier: &Self) -> Self {
         self.iter().zip(earlier).map(|(now, earlier)| now.since(earlier)).collect()

@@ -5,7 +5,7 @@
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
-// Derives name this crate from outside, and its own types have them too.
+// Derived code uses the name `flashgc_base`, also for types of this crate.
 extern crate self as flashgc_base;
 
 /// Returns an error with this text from the function if the condition holds. The error is a `String`, or is made

@@ -1,8 +1,8 @@
 //! Options in the messages of the engine.
 //!
-//! A part of the engine knows the key of an option, and not how its user wrote it. So it puts the key into the
-//! message, with [`option`], [`subject`] or [`choice`], and whoever knows the user shows the message with
-//! [`said`].
+//! A part of the engine knows the key of an option, and not how its user wrote it. So it puts the
+//! key into the message, with [`option`], [`subject`] or [`choice`], and code that knows the user's
+//! way of writing shows the message with [`said`].
 
 use std::fmt::Display;
 
@@ -65,7 +65,7 @@ pub fn quoted(value: &str) -> String {
     if is_number { value.to_string() } else { format!("\"{value}\"") }
 }
 
-/// Returns `text` with its options as `names` has them.
+/// Returns `text`, in which `names` replaces each marked option by its name.
 pub fn said(text: &str, names: &dyn Names) -> String {
     let mut parts = text.split(BEGIN);
     let mut sentence = parts.next().unwrap_or_default().to_string();

@@ -1,8 +1,8 @@
-//! Numbers as people write them: `64GiB`, `7%`, `2.5e5`, `20us`. It knows no option.
+//! Numbers as people write them: `64GiB`, `7%`, `2.5e5`, `20us`. This module knows no option.
 
 use crate::spec::SpecError;
 
-/// The bytes of each unit. Decimal and binary ones, as their standards define them.
+/// The bytes of each unit, decimal and binary.
 pub const SIZES: [(&str, u128); 11] = [
     ("B", 1),
     ("kB", 1_000),
@@ -17,10 +17,10 @@ pub const SIZES: [(&str, u128); 11] = [
     ("PiB", 1 << 50),
 ];
 
-/// The characters of the longest number, and its largest exponent.
+/// The most characters of a number, and the largest exponent.
 const LONGEST: usize = 40;
 
-/// The bytes of the smallest and the largest page.
+/// The sizes of the smallest and the largest page, in bytes.
 const PAGE_SIZES: std::ops::RangeInclusive<i128> = 512..=1 << 30;
 
 const AS_COUNT: &str = "write one such as 250000 or 2.5e5";
@@ -124,7 +124,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Splits off the characters at the begin for which `takes` holds.
+/// Splits off the characters at the beginning for which `takes` holds.
 fn split(text: &str, takes: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !takes(c)).unwrap_or(text.len()))
 }
@@ -180,7 +180,7 @@ pub fn size(text: &str, usual: &str) -> Result<i128, SpecError> {
     }
 }
 
-/// Returns the number that `text` is with one of `units`, each of which has its value.
+/// Returns the value of `text`, a number with one of `units`. Each unit stands with its value.
 ///
 /// # Errors
 /// The text is no number, or its unit is missing or unknown.
@@ -198,7 +198,7 @@ pub fn with_unit(text: &str, units: &[(&str, u128)]) -> Result<f64, Unread> {
     }
 }
 
-/// Returns the hint for a unit that there is not: one of other capitals, or all of them.
+/// Returns the hint for an unknown unit: a known one that differs only in capitals, or all of them.
 fn nearest_unit(unit: &str, units: &[&str]) -> String {
     let long = if unit.len() == 1 { format!("{unit}iB") } else { unit.to_string() };
     let same = |known: &str| known.eq_ignore_ascii_case(unit) || known.eq_ignore_ascii_case(&long);
@@ -211,7 +211,7 @@ fn nearest_unit(unit: &str, units: &[&str]) -> String {
 /// Returns `bytes`, if it is the size of a page: a power of two.
 ///
 /// # Errors
-/// It is another number, or a page of no drive.
+/// `bytes` is no power of two from 512 B to 1 GiB.
 pub fn page_size(bytes: i128) -> Result<i128, SpecError> {
     if PAGE_SIZES.contains(&bytes) && bytes & (bytes - 1) == 0 {
         return Ok(bytes);
@@ -233,7 +233,8 @@ pub fn share(text: &str) -> Result<f64, SpecError> {
     }
 }
 
-/// Returns a number of pages, or those of a size in whole pages of `page_size` bytes.
+/// Returns the pages that `text` stands for: a number of pages, or a size in whole pages of
+/// `page_size` bytes.
 ///
 /// # Errors
 /// The text is neither, or the size is not one of whole pages.
@@ -276,7 +277,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Returns a number with six digits.
+/// Returns a number with six significant digits.
 fn general(value: f64) -> String {
     let power = value.abs().log10().floor();
     if !(-4.0..6.0).contains(&power) {

@@ -7,7 +7,7 @@ use crate::snapshot::Value;
 /// The part of a page cache that a page is in, by how it was used last (3-region LRU).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Value)]
 pub enum Region {
-    /// Touched once, when it came.
+    /// Touched once, when it came into the cache.
     Initial,
     /// Touched again, not long ago.
     Mru,
@@ -23,8 +23,8 @@ impl Region {
 /// The state of a cached page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cached {
-    /// Memory has data that flash has not: eviction must write them. A clean page always has a
-    /// current copy on flash.
+    /// `true` if memory has data that flash does not have, so that eviction must write them. A
+    /// clean page always has a current copy on flash.
     pub dirty: bool,
     /// The region of the cache that the page is in.
     pub region: Region,
@@ -47,9 +47,9 @@ pub trait Residency {
     /// nothing and costs nothing.
     fn follow_changes(&mut self);
 
-    /// Appends to `pages` each page whose [`Residency::lookup`] may answer otherwise than it did at
-    /// the last drain (at first: at [`Residency::follow_changes`]), by the host's or the
-    /// collection's doing, and forgets them. Each page comes once, in an order that depends on the
+    /// Appends to `pages` each page whose [`Residency::lookup`] may have changed since the last
+    /// drain, or since [`Residency::follow_changes`] at first, and forgets these pages. The host or
+    /// a collection may have changed it. Each page comes once, in an order that depends on the
     /// history of the cache alone.
     fn drain_changes(&mut self, pages: &mut Vec<u32>);
 }

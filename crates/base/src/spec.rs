@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::naming::{self, Keywords, Names};
 
-/// A wrong name or parameter: the fault in one line, and a hint. Both may have options as
-/// [`naming`](crate::naming) marks them; the error shows itself with those of a program.
+/// A wrong name or parameter: the fault in one line, and a hint. Both may have options that
+/// [`naming`](crate::naming) marks. The error shows them as keywords of a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.said(&Keywords))]
 pub struct SpecError {
@@ -22,7 +22,7 @@ impl SpecError {
         Self { message: message.into(), hint: hint.into() }
     }
 
-    /// The error in one line, with options as `names` has them.
+    /// The error in one line, with the names that `names` has for options.
     pub fn said(&self, names: &dyn Names) -> String {
         naming::said(&self.marked(), names)
     }
@@ -33,7 +33,7 @@ impl SpecError {
         format!("{}{mark}{}", self.message, self.hint)
     }
 
-    /// The error with options as `names` has them.
+    /// The error with the names that `names` has for options.
     pub fn named(self, names: &dyn Names) -> Self {
         Self::new(naming::said(&self.message, names), naming::said(&self.hint, names))
     }
@@ -178,7 +178,7 @@ impl Param {
         Self { kind: Kind::Integer { min, max }, ..Self::text(name, default) }
     }
 
-    /// Gives it its meaning and unit, in a few words: every parameter needs them.
+    /// Sets its meaning and unit, in a few words. Every parameter needs them.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
@@ -209,7 +209,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Returns the entry of this name in `entries`, a list of what `kind` says.
+    /// Returns the entry of this name in `entries`. In messages, `kind` says what the entries are.
     pub fn entry<'a, T>(
         &self,
         kind: &str,
@@ -338,8 +338,8 @@ impl Params {
             .collect()
     }
 
-    /// Returns the parameters without those of `names` that have the default that `declared` gives them:
-    /// the text leaves them out. They can be asked for no more.
+    /// Returns the parameters without those of `names` that have the default that `declared` gives
+    /// them: the text leaves them out, and they can no longer be asked for.
     pub fn without_defaults(mut self, declared: &[Param], names: &[&str]) -> Self {
         let changed = self.changed(declared, names);
         self.values.retain(|(name, value)| {

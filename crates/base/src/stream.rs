@@ -1,11 +1,11 @@
-//! Streams: what the host says of its writes, so that the drive can keep data apart which live differently
-//! long, or belong to different tenants.
+//! Streams: numbers that the host gives to its writes. With them a drive can keep data apart that
+//! live for different times, or belong to different tenants.
 
 /// The number of a stream. A write of FDP names a placement identifier, and a file of Linux a write life
 /// time hint; both are numbers like this.
 pub type StreamId = u8;
 
-/// Stands for no stream where every write has an entry. It is the number of none.
+/// Stands for no stream, in lists with an entry for every write. No stream has this number.
 pub const NO_STREAM: StreamId = StreamId::MAX;
 
 /// The largest number of streams.

@@ -44,8 +44,8 @@ impl<T: Entry> Table<T> {
         Some(Self { memory, len, entry: PhantomData })
     }
 
-    /// `len` entries, all `value`. Where the system has not that much memory this ends the process, as
-    /// an allocation does: ask how much there is before.
+    /// `len` entries, all `value`. If the system does not have that much memory, this ends the
+    /// process, as an allocation does. So check how much there is before.
     pub fn filled(len: usize, value: T) -> Self
     where
         T: Default + PartialEq,
@@ -110,7 +110,8 @@ pub fn set_bits(words: &mut [u64], first: usize, count: usize) {
     for_words(first, count, |word, mask| words[word] |= mask);
 }
 
-/// Calls `f` with every word that holds some of the bits, and the mask of those it holds.
+/// Calls `f` with every word that holds some of the `count` bits from `first` on, and the mask of
+/// these bits.
 #[inline]
 pub fn for_words(first: usize, count: usize, mut f: impl FnMut(usize, u64)) {
     let end = first + count;
@@ -123,8 +124,8 @@ pub fn for_words(first: usize, count: usize, mut f: impl FnMut(usize, u64)) {
     }
 }
 
-/// Nodes on each level of a tree of `fan` children a node over `blocks` blocks, from the lowest up
-/// to the root.
+/// The number of nodes on each level of a tree over `blocks` blocks, from the lowest level up to
+/// the root. A node has `fan` children.
 pub fn tree_levels(blocks: u32, fan: usize) -> Vec<usize> {
     let mut size = blocks as usize;
     let mut levels = Vec::new();

@@ -1,8 +1,8 @@
 //! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as bytes
 //! (`snapshot`), the arithmetic of counts (`counts`) and the description of results (`described`).
 //!
-//! A field without a word is a value of the snapshot. So a new field is saved, is named as something
-//! else, or does not compile.
+//! A field without a word is saved as a value. So a new field is saved, has a word that says
+//! something else, or does not compile.
 
 mod counts;
 mod described;
@@ -36,18 +36,18 @@ pub fn state(input: TokenStream) -> TokenStream {
     state_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Derives `Value`: the object is made from its bytes alone. Those of a struct are its fields in their
-/// order; a field with `#[snapshot(skip)]` is not among them and gets its default. The struct may have
-/// `#[snapshot(then = METHOD)]`, which completes and checks it. The bytes of an enum are the number of the
-/// variant in their order, then its fields. Variants with fewer fields than the longest one have defaults in
-/// place of the rest.
+/// Derives `Value`: the object is made from its bytes alone. The bytes of a struct are those of its
+/// fields, in their order. A field with `#[snapshot(skip)]` is left out, and gets its default. The
+/// struct may have `#[snapshot(then = METHOD)]`, which completes and checks it. The bytes of an
+/// enum are the number of the variant, then its fields. A variant with fewer fields than the
+/// longest one has defaults in place of the rest.
 #[proc_macro_derive(Value, attributes(snapshot))]
 pub fn value(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     value_of(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Derives `Counts`, and `Listed` where every field is a `u64`: see there.
+/// Derives `Counts`, and also `Listed` if every field is a `u64` or is marked `flat`.
 #[proc_macro_derive(Counts, attributes(counts))]
 pub fn counts(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -133,7 +133,8 @@ fn state_of(input: &DeriveInput) -> Result<Code> {
     let Words { named, then, refused } = Words::of(input)?;
     let Parts { values, table, tables, states, .. } = Parts::of(&data.fields)?;
     let mut generics = input.generics.clone();
-    // A parameter of a state is a state, unless the struct says what it is.
+    // A type parameter of a field that is a state must be a state, unless the struct bounds it
+    // otherwise.
     for (field, member) in data.fields.iter().zip(data.fields.members()) {
         let ty = &field.ty;
         let text = quote!(#ty).to_string();

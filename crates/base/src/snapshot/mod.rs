@@ -30,12 +30,12 @@
 //! ```
 //!
 //! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that damage
-//! shows before anything is read. A reader knows the number of bytes, and nothing that it takes is
-//! larger than they allow. It checks values that would break memory or loop for ever if wrong, but
-//! not whether every figure makes sense: owners audit the values that they have read.
+//! shows before anything is read. A reader knows the number of bytes, and makes nothing larger than
+//! they allow. It checks values that would break memory or loop for ever if wrong, but not whether
+//! every figure makes sense: owners audit the values that they have read.
 //!
-//! Layers, policies, trackers, placements, pools, workloads, caches and drives are states by their traits;
-//! there is no default. A drive audits itself after reading.
+//! Layers, policies, trackers, placements, pools, workloads, caches and drives must have [`State`],
+//! as their traits say; it has no default. A drive audits itself after reading.
 
 /// The version of the bytes of all states; it is raised with every change of them.
 pub const FORMAT: u32 = 21;

@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Fault, tag};
 
-/// Bytes that are asked for at once.
+/// The most bytes that are read from the source at once.
 const AHEAD: usize = 1 << 16;
 
 /// Gives back the bytes of a snapshot of known length.
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// The snapshot ends before; it cannot be read.
+    /// The snapshot ends too early, or cannot be read.
     pub fn bytes(&mut self, mut bytes: &mut [u8]) -> Result<(), Fault> {
         if bytes.len() as u64 > self.left() {
             return Err(Fault::new("it ends too early"));
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The begin of the part called `name`.
+    /// Reads the beginning of the part called `name`.
     ///
     /// # Errors
     /// Another part is here.
@@ -77,10 +77,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of things that follow, each at least one byte long.
+    /// Reads the number of things that follow, each at least one byte long.
     ///
     /// # Errors
-    /// More than there are bytes.
+    /// A number larger than that of the bytes that are left.
     pub fn count(&mut self) -> Result<usize, Fault> {
         let count = u64::from_le_bytes(self.array()?);
         if count > self.left() {
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         if holds { Ok(()) } else { Err(Fault::new(what)) }
     }
 
-    /// The end.
+    /// Ends the reading.
     ///
     /// # Errors
     /// Bytes are left.

@@ -6,10 +6,10 @@ use super::{Fault, Reader, Value, Writer};
 ///
 /// After an error the object must not be used.
 pub trait State {
-    /// Writes its state; tells the writer where it cannot be saved.
+    /// Writes the state. Tells the writer if the object cannot be saved.
     fn save(&self, to: &mut Writer<'_>);
 
-    /// Overwrites its state with one that was saved.
+    /// Overwrites the state with one that was saved.
     ///
     /// # Errors
     /// The bytes end, or do not belong to an object like this.
@@ -94,7 +94,7 @@ pub fn save_table<T: Value>(table: &[T], to: &mut Writer<'_>) {
     T::put_all(table, to);
 }
 
-/// Reads such a table in its place.
+/// Overwrites a table with one that [`save_table`] wrote.
 ///
 /// # Errors
 /// The errors of reading; another length.

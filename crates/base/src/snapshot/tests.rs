@@ -127,7 +127,7 @@ fn a_snapshot_that_ends_anywhere_is_a_fault() {
     assert_eq!(restored(&longer, 9).err(), Some(Fault::new("1 bytes are left over")));
 }
 
-/// Bytes that were changed may make another state, and nothing worse.
+/// Changed bytes give a fault or another state, and nothing worse.
 #[test]
 fn no_changed_byte_breaks_the_reader() {
     let mut part = Part::new(9);

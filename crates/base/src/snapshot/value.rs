@@ -9,26 +9,26 @@ use hashbrown::HashMap;
 
 use super::{Fault, Reader, Writer};
 
-/// Entries that room is made for before they are read.
+/// The most entries for which room is made before they are read.
 const ROOM: usize = 1 << 12;
 
-/// Plain data: written as bytes, of at least one each, and made from them.
+/// Plain data that are written as bytes, at least one, and made from these bytes.
 pub trait Value: Sized {
     /// Writes itself.
     fn put(&self, to: &mut Writer<'_>);
 
-    /// Reads one.
+    /// Reads a value.
     ///
     /// # Errors
-    /// The bytes end, or are none.
+    /// The bytes end, or are those of no such value.
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault>;
 
-    /// Writes several: numbers do so in bulk.
+    /// Writes several values. Numbers are written in bulk.
     fn put_all(all: &[Self], to: &mut Writer<'_>) {
         all.iter().for_each(|value| value.put(to));
     }
 
-    /// Reads as many as there are in `all`, in their place.
+    /// Overwrites the values of `all` with values that it reads.
     ///
     /// # Errors
     /// The errors of [`Value::take`].
@@ -39,7 +39,7 @@ pub trait Value: Sized {
         Ok(())
     }
 
-    /// Reads `count`, of which the reader has the bytes.
+    /// Reads `count` values. The reader has at least as many bytes.
     ///
     /// # Errors
     /// The errors of [`Value::take`].

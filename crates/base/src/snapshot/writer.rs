@@ -10,7 +10,7 @@ use super::{Fault, tag};
 const GATHER: usize = 1 << 16;
 
 /// Takes the bytes of a snapshot, counts and hashes them. It keeps the first error and drops all
-/// later bytes, so that only the end needs a look.
+/// later bytes, so that only [`Writer::finish`] must be checked.
 pub struct Writer<'a> {
     to: &'a mut dyn io::Write,
     gathered: Vec<u8>,
@@ -39,7 +39,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Begins a part called `name`: reading it finds out where it is not.
+    /// Begins a part called `name`. A reader that expects another part here gets a fault.
     pub fn section(&mut self, name: &str) {
         self.bytes(&tag(name).to_le_bytes());
     }
