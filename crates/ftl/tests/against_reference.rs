@@ -55,7 +55,7 @@ fn specs() -> Vec<String> {
     specs
 }
 
-/// Placements on the pool frontier, in full.
+/// Placements on the pool frontier, with all parameters written out.
 const PLACEMENTS: &[&str] = &[
     "none",
     "dac:regions=3,threshold=0,zombie-block=no",
@@ -111,7 +111,7 @@ enum Operation {
 struct Case {
     blocks: u32,
     pages_per_block: u32,
-    /// Share of the pages that the frontier leaves which are promised.
+    /// Logical pages, as a share of the pages that the frontier leaves for them.
     used: f64,
     frontier: usize,
     allocation: usize,
@@ -186,7 +186,7 @@ fn stream_of(index: usize, page: u32, streams: u8) -> Option<StreamId> {
     (stream < streams).then_some(stream)
 }
 
-/// Writes all that waits, naming streams where the layer takes them.
+/// Writes all pages that wait, and names their streams if the layer takes them.
 fn write_all(layer: &mut dyn Translation, pages: &mut Vec<u32>, streams: &mut Vec<StreamId>) {
     let mut done = 0;
     while done < pages.len() {
@@ -215,8 +215,8 @@ proptest! {
             (Frontier::Pool { low: 2 }, Naive::Pool(2)),
             (Frontier::Mixed { low: 2 }, Naive::Mixed(2)),
         ][case.frontier];
-        // Without a pool there is nothing to allocate, and only that of the pool frontier is shared
-        // out by a placement.
+        // Without a pool there is no allocation to choose. A placement works on the pool frontier
+        // only.
         let allocation = match frontier.has_pool() {
             true => allocation_policies()[case.allocation].name,
             false => "fifo",
@@ -250,7 +250,8 @@ proptest! {
         let isolates = placement.contains("persistent=2");
         let levelling = case.levelling.filter(|_| frontier.has_pool() && !isolates);
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
-        // Leave what the most demanding frontier without a placement keeps, or what this one does.
+        // Leave the blocks that the most demanding frontier without a placement keeps, or this
+        // placement.
         let kept = rule.as_ref().map_or(5, |rule| Placed::kept(&**rule) as u32 + 2);
         let kept = kept + u32::from(levelling.is_some());
         let blocks = case.blocks.max(kept + 2);
@@ -305,7 +306,7 @@ proptest! {
                     slow.trim(page);
                 }
                 Operation::Hint => {
-                    // Its neighbour, too: an extent.
+                    // The hint names its neighbour, too: an extent.
                     let extent = [page, (page + 1).min(logical_pages - 1)];
                     fast.hints().hint(&extent).unwrap();
                     extent.into_iter().for_each(|page| slow.hint(page));
@@ -367,7 +368,7 @@ fn every_placement_has_a_naive_form() {
 #[test]
 fn policies_pick_what_was_worked_out_by_hand() {
     let blocks = BlockTable::from_counts(64, &TABLE);
-    // From seed 9 the first draws below 8 are these: what the random policies see.
+    // The first draws below 8 from seed 9, which the random policies see.
     let mut stream = Stream::new(9, "victim");
     let draws: Vec<u32> = std::iter::repeat_with(|| stream.below(8))
         .filter(|&block| TABLE[block as usize].is_some())

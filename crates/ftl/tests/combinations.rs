@@ -1,7 +1,7 @@
 //! Every victim policy with every placement and mapping, on both ways to drive the page store, as far
 //! as they are accepted: hints, reads and TRIM between the writes, then the audit. A combination
-//! that drops what another notes fails here. So does one that cannot be saved: on the way each is
-//! written to bytes and read into a drive made anew, and both must go on alike.
+//! fails here if a part loses what another part keeps, or if it cannot be saved. On the way each
+//! drive is written to bytes and read into a new drive, and both must go on alike.
 
 use std::collections::HashSet;
 
@@ -106,7 +106,7 @@ fn somewhere(context: &str) -> usize {
     Stream::new(1, context).below(COMMANDS as u32) as usize
 }
 
-/// A policy from outside keeps what it knows to itself.
+/// Returns `true` if saving was refused, as for a policy from outside.
 fn is_refused(saved: &std::io::Result<Vec<u8>>) -> bool {
     saved.as_ref().is_err_and(|why| why.to_string().contains("written in Python"))
 }
@@ -193,8 +193,8 @@ fn drive_in_steps(
     Ok(())
 }
 
-/// Drives `layer`, and from somewhere on `other` too, which goes on where `layer` is then. Returns
-/// whether it could be saved.
+/// Drives `layer`. On the way its state is restored into `other`, which then gets the same
+/// commands. Returns `true` if `layer` could be saved.
 fn in_batches(context: &str, layer: &mut dyn Translation, other: &mut dyn Translation) -> bool {
     let pages = layer.geometry().logical_pages();
     let (at, mut written) = (somewhere(context), HashSet::new());
@@ -220,8 +220,8 @@ fn in_batches(context: &str, layer: &mut dyn Translation, other: &mut dyn Transl
     is_saved
 }
 
-/// Drives `map`, and from somewhere on `other` too, which goes on where `map` is then. Returns
-/// whether it could be saved.
+/// Drives `map`. On the way its state is restored into `other`, which then gets the same commands.
+/// Returns `true` if `map` could be saved.
 fn in_steps(context: &str, map: &mut dyn Stepwise, other: &mut dyn Stepwise) -> bool {
     let pages = map.geometry().logical_pages();
     let (at, mut written) = (somewhere(context), HashSet::new());
@@ -266,12 +266,12 @@ fn every_accepted_combination_on_the_counting_drive_keeps_its_books() {
             }
         }
     }
-    // With each mapping that has victims, every placement plain, worn and levelled; with those that have
-    // policies of their own, the plain one.
+    // A mapping with a victim policy accepts every placement on plain, worn and levelled drives. A
+    // mapping with a policy of its own accepts the plain drive alone.
     let with_victims = mappings().iter().filter(|mapping| mapping.has_victims).count();
     let own = mappings().len() - with_victims;
     assert_eq!(accepted, victims().len() * (with_victims * 3 * placements().len() + own));
-    // All but the page maps with the policy from outside.
+    // All can be saved, except the page maps with the policy from outside.
     assert_eq!(saves, accepted - with_victims * 3 * placements().len());
 }
 

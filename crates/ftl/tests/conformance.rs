@@ -111,7 +111,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             let (_, counters, levelled) = whole;
             // FIFO collects in turn, cold data too, and wears evenly by itself.
             assert!(levelled.collections > 0 || info.name == "fifo", "{names}");
-            // Once in three erases of other victims, at most.
+            // At most once in three erases of other victims.
             let others = counters.erases - levelled.collections;
             assert!(3 * levelled.collections <= others, "{names}: {levelled:?} {counters:?}");
             assert!(levelled.copied_pages <= counters.copied_pages, "{names}");

@@ -24,7 +24,7 @@ fn layout(placement: &str, allocation: &str) -> Layout {
     }
 }
 
-/// Writes and discards pages; the number of collections so far.
+/// Writes and discards pages; returns the number of collections so far.
 fn work(map: &mut dyn Stepwise, count: usize, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "work");
     let low = LOW + map.reserved_blocks() - 1;
@@ -40,7 +40,7 @@ fn work(map: &mut dyn Stepwise, count: usize, seed: u64) -> u64 {
     map.counters().collections
 }
 
-/// The contents of a store, by plain looking.
+/// The contents of a store, found without its own code for contents.
 struct Held {
     map: Vec<u32>,
     erases: Vec<u32>,
@@ -119,8 +119,8 @@ fn every_policy_goes_on_from_contents_of_a_store_that_has_worked() {
     }
 }
 
-/// Greedy without ties by age, the pool a queue: all that it decides by is in the contents, if the
-/// blocks that wait are named in their order.
+/// Greedy with ties by block number, and allocation by erase count, decide from nothing but the
+/// contents.
 #[test]
 fn greedy_by_block_number_decides_from_contents_as_if_nothing_had_happened() {
     let layout = layout("none", "lowest-erase");

@@ -40,8 +40,8 @@ fn map_traffic_is_what_was_worked_out_by_hand() {
     assert_eq!(traffic(&*layer), [0, 8, 0, 1]);
     layer.write(&[7, 4]).unwrap();
     assert_eq!(traffic(&*layer), [2, 8, 0, 1]);
-    // Used least recently is P5, changed: its translation page is programmed. The entry of P0 is
-    // read from flash.
+    // The least recently used entry is that of P5, which is changed: its translation page is
+    // programmed. The entry of P0 is read from flash.
     layer.reads().unwrap().read(&[0]).unwrap();
     assert_eq!(traffic(&*layer), [2, 9, 1, 2]);
     // P6, P7 and P4 are clean now and leave without a program; the map of P4 is read again.
@@ -68,14 +68,14 @@ fn a_hint_uses_the_entry_of_its_page_and_changes_none() {
     layer.hints().hint(&[0]).unwrap();
     assert_eq!(traffic(&*layer), [2, 2, 2, 0]);
     assert_eq!(layer.counts().zombies.unwrap().known, 1);
-    // Both leave unchanged, so nothing is programmed. P0 is looked up again to be written.
+    // Both entries leave unchanged, so nothing is programmed. P0 is looked up again to be written.
     layer.hints().hint(&[8, 12]).unwrap();
     layer.write(&[0]).unwrap();
     assert_eq!(traffic(&*layer), [2, 5, 5, 0]);
     let zombies = layer.counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.revived, zombies.known), (4, 1, 1, 2));
     layer.audit().unwrap();
-    // The error of a page that only the drive below has is that of any page behind the end.
+    // A page that only the drive below has gives the same error as any page behind the end.
     assert!(layer.hints().hint(&[96]).is_err() && layer.hints().cancel(&[96]).is_err());
     // Greedy has no use for hints: nothing is looked up.
     let mut greedy = dftl("dftl:entries=2,per_page=4", "greedy", on).unwrap();
@@ -150,7 +150,7 @@ proptest! {
         let frontier = [Frontier::Double, Frontier::Pool { low: 1 }][frontier];
         let fill = [Fill::Sequential, Fill::Random, Fill::Empty][fill];
         let victim = if greedy { "greedy" } else { "fifo" };
-        // A map of pages as large as its entries' needs as much room as the data.
+        // There is room for a map with one entry a page, which is as large as the data.
         let geometry = Geometry::new(40, 8, 96).unwrap();
         let made = || dftl(&spec, victim, layout(geometry, frontier, fill)).unwrap();
         let (mut once, mut split) = (made(), made());
@@ -194,7 +194,7 @@ proptest! {
         let (frontier, naive) = [(Frontier::Double, Naive::Double), (Frontier::Pool { low: 2 }, Naive::Pool(2))]
             [usize::from(pool)];
         let map_pages = logical_pages.div_ceil(per_page);
-        // Room for a map of pages as large as its entries, and for the blocks of the frontier.
+        // Room for the data, the map, and the blocks of the frontier.
         let blocks = (logical_pages + map_pages).div_ceil(8) + 7;
         let geometry = Geometry::new(blocks, 8, logical_pages.into()).unwrap();
         let spec = format!("dftl:entries={entries},per_page={per_page}");

@@ -220,7 +220,7 @@ fn every_policy_and_allocation_dies_with_its_data() {
                     (wear.first_failure().unwrap(), wear.system_failure().unwrap().0);
                 assert_eq!(first.bad_blocks, 1);
                 assert!(first.counters.host_pages <= system.counters.host_pages);
-                // Of the drive's erases there are no more than the limits allow.
+                // The drive has no more erases than its limits allow.
                 let most: u64 = wear.limits().iter().map(|&limit| u64::from(limit)).sum();
                 assert!(layer.counters().erases <= most);
             }

@@ -88,7 +88,7 @@ where
                 .collect();
             match stream.below(12) {
                 0 | 1 => layer.trim(&batch).unwrap(),
-                // Of no concern to most policies.
+                // Hints matter to few policies.
                 2..6 => layer.hints().hint(&batch).unwrap(),
                 6 => layer.hints().cancel(&batch).unwrap(),
                 7 if stream.below(50) == 0 => layer.hints().power_loss(),

@@ -218,7 +218,8 @@ fn merge_kinds_of_fast_are_those_worked_out_by_hand() {
     let mut layer = fast();
     layer.write(&[0, 1, 2, 3]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([1, 0, 0, 0], 0, 1));
-    // Its first two pages, then another begins: the other two are copied behind them.
+    // The first two pages of a logical block, then another block begins: the other two are copied
+    // behind them.
     let mut layer = fast();
     layer.write(&[0, 1, 4]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([0, 1, 0, 0], 2, 1));
@@ -282,7 +283,8 @@ fn merge_kinds_of_bast_are_those_worked_out_by_hand() {
     layer.write(&[1, 5, 9]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([0, 0, 1, 0], 4, 2));
     assert_eq!(layer.locate(5).map(|(_, offset)| offset), Some(0), "P5 stays in its log block");
-    // Written longest ago is not opened longest ago: P1 once more keeps its log block.
+    // The log block written longest ago is not the one opened longest ago: the second write of P1
+    // saves its log block.
     let mut layer = bast();
     layer.write(&[1, 5, 1, 9]).unwrap();
     assert_eq!(layer.locate(1).map(|(_, offset)| offset), Some(1));
@@ -337,8 +339,8 @@ fn bast_thrashes_on_random_writes_where_fast_does_not_and_a_page_map_beats_both(
     let pages: Vec<u32> = (0..60_000).map(|_| rng.below(52 * 32)).collect();
     let wa = |mapping| amplification(mapping, pages.iter().copied());
     let ((bast, layer), (fast, _), (page, _)) = (wa("bast"), wa("fast"), wa("page"));
-    // 11 log blocks for 52 logical blocks: of five writes four find none and merge one, which
-    // copies up to 32 pages.
+    // 11 log blocks for 52 logical blocks: four of five writes find no log block of theirs and
+    // merge one, which copies up to 32 pages.
     assert!(bast > 20.0, "{bast}");
     // A merge of one logical block clears the log of its pages: 320 in the random log blocks for 52
     // logical blocks are 6.2 pages for 32 copies, 5.2 a write.

@@ -1,5 +1,5 @@
 //! Page maps under a page cache do what the naive reference does, page by page, under every scheme
-//! that they have a use for and with a part of the map on flash; and no page is ever lost or stale.
+//! that they can use, and with a part of the map on flash; and no page is ever lost or stale.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ fn cases() -> impl Strategy<Value = Case> {
         |(shape, kinds, levelling, memory, operations)| {
             let ((blocks, b, used), (frontier, victim, scheme, seed)) = (shape, kinds);
             let (cache, chances) = memory;
-            // All frontiers leave the host what is left of five blocks.
+            // Every frontier leaves the host all blocks but five.
             let most = f64::from((blocks - 5) * b);
             let logical_pages = ((most * used) as u32).max(2);
             let levelling = levelling.filter(|_| FRONTIERS[frontier].0.has_pool());
@@ -77,7 +77,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// A drive of the first so many blocks that has a page map and, if so, its map on flash.
+    /// A drive of `blocks` blocks with `mapping`: a page map in memory or on flash.
     fn engine(&self, blocks: u32, mapping: &str) -> Box<dyn Translation> {
         let layout = Layout {
             slc: None,
@@ -194,7 +194,7 @@ proptest! {
         case in cases(),
         entries in 1usize..40,
         per_page in 2u32..20,
-        // Room for a map of pages as large as its entries.
+        // More blocks than needed.
         more in 0u32..8,
     ) {
         let frontier = if FRONTIERS[case.frontier].0.has_pool() { 2 } else { 1 };

@@ -101,7 +101,7 @@ fn dac_promotes_with_every_update_and_demotes_with_every_copy() {
     // Updates open region 1's block; a second update of the same page region 2's.
     assert_eq!(writes(&[0, 4]), [2, 2]);
     assert_eq!(writes(&[0, 6]), [3, 1]);
-    // The hottest region is the end of it.
+    // Further updates stay in the hottest region.
     assert_eq!(writes(&[0, 4]), [3, 3]);
 }
 

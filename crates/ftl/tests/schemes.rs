@@ -17,14 +17,15 @@ use flashgc_ftl::{
 const NOWHERE: u32 = u32::MAX;
 const PLANES: u32 = 2;
 
-/// Pages by the number of their writes; victims by the age of blocks and by their class.
+/// Sorts pages by the number of their writes. Picks victims by the age of blocks and by their
+/// class.
 #[derive(State)]
 struct Joint {
     #[snapshot(skip)]
     picks: bool,
     #[snapshot(table)]
     writes: Vec<u32>,
-    /// The block of each page, as it was told.
+    /// The block of each page, as the drive reported it.
     #[snapshot(table)]
     block: Vec<u32>,
     /// The pages that have their data on each block.
@@ -32,7 +33,7 @@ struct Joint {
     valid: Vec<u32>,
     #[snapshot(table)]
     class: Vec<u8>,
-    /// The first block of each plane that it saw.
+    /// The first block of each plane that was reported.
     #[snapshot(skip)]
     planes: Vec<BlockId>,
     looks: u64,

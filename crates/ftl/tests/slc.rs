@@ -1,5 +1,5 @@
-//! The SLC region of a page map over planes: worn, levelled and sorted blocks, units, and the words that policies
-//! and placements get, each worked out by hand.
+//! The SLC region of a page map over planes: worn, levelled and sorted blocks, units, and the
+//! messages to policies and placements, each worked out by hand.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,8 @@ use flashgc_ftl::{
     SlcRegion, Stepwise, UNMAPPED, VictimPolicy, VictimSpec,
 };
 
-/// A map of one plane with this region, which the host uses. Of the layout the pool keeps two erased blocks.
+/// A map of one plane with this region, into which the host writes. Its pool keeps two erased
+/// blocks.
 fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepwise> {
     let layout = Layout { frontier: Frontier::Pool { low: 2 }, slc: Some(region), ..layout };
     let victim = VictimSpec::parse(policy).unwrap();
@@ -178,8 +179,8 @@ fn worn_drives_with_a_lent_region_end_with_their_data() {
     }
 }
 
-/// Lent blocks bear one erase. When one erased block is left, a fold that needs it begins: it would give it back,
-/// were its block not worn out.
+/// Lent blocks bear one erase. A fold begins even if it needs the last erased block, because it
+/// usually gives one back. Here its block is worn out.
 #[test]
 fn a_lent_block_is_folded_into_the_last_erased_block() {
     for (placement, folds, cause) in
@@ -194,7 +195,8 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
             ..Layout::new(Geometry::new(20, 6, 30).unwrap())
         };
         let mut map = with_region(region, "greedy", layout);
-        // 18 blocks of two pages. Those of the first three are dead, and three blocks fill a normal one.
+        // The host fills 18 SLC blocks of two pages. The pages of the first three are dead, and
+        // three blocks fill a normal one.
         write_slc(&mut *map, 0..30);
         write_slc(&mut *map, 0..6);
         (0..6).for_each(|_| fold(&mut *map));
@@ -203,7 +205,7 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
         assert_eq!((map.free_blocks(0), map.has_ended()), (0, false));
         (7..folds).for_each(|_| fold(&mut *map));
         if !map.has_ended() {
-            // The pages of the next find no room, and those of a normal block neither.
+            // The pages of the next fold find no room, and neither do those of a normal block.
             assert!(!map.slc().unwrap().can_fold(0, 2));
             assert_eq!(map.begin_collection(0).unwrap(), None);
         }
@@ -510,13 +512,14 @@ fn an_slc_block_has_whole_flash_pages() {
 enum Note {
     Programmed(u32),
     Died(u32),
-    /// The place, the place of the page before it, and the way.
+    /// The ppn, the ppn of the page before it, and the origin.
     Inherited(u32, Option<u64>, Origin),
     Folded(u32),
     Closed(u32),
 }
 
-/// A policy that picks the lowest candidate, and notes the messages to its tracker. A page leaves its ppn.
+/// A policy that picks the lowest candidate, and notes the messages to its tracker. The heritage of
+/// a page is its ppn.
 #[derive(Clone, Default, State)]
 #[snapshot(refused = "a test does not save it")]
 struct Noting(Arc<Mutex<Vec<Note>>>);
@@ -616,7 +619,7 @@ fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
         let folded = map.locate(0).unwrap();
         let by_fold = Note::Inherited(folded, Some(second.into()), Origin::Fold);
         assert_eq!(take(), [Note::Folded(slc[1]), Note::Programmed(folded), by_fold]);
-        // A page that dies in a normal block is told again.
+        // The death of a page in a normal block is reported again.
         map.trim(0).unwrap();
         assert_eq!(take(), [Note::Died(folded)]);
         map.audit().unwrap();

@@ -171,7 +171,7 @@ const CHOSEN: [(&str, &str); 7] = [
     ("z-cost-benefit", "dac:regions=4,zombie-block=yes"),
 ];
 
-/// Erased blocks that a plane with this placement collects at.
+/// The number of erased blocks at which a plane with this placement collects.
 fn low(placement: &str) -> u32 {
     LOW + PlacementSpec::parse(placement).unwrap().kept_for_copies()
 }
@@ -222,7 +222,7 @@ fn one_plane_sorts_and_chases_as_the_counting_drive() {
 
 #[test]
 fn each_plane_is_a_drive_of_its_own() {
-    // Policies and allocations without random numbers: those of planes differ.
+    // Policies and allocations without random numbers, because each plane has its own.
     let (blocks, b, planes) = (60, 16, 4);
     let pages = 700; // a plane
     let all = Geometry::new(blocks * planes, b, u64::from(pages * planes)).unwrap();
@@ -420,7 +420,7 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
             }
         }
         (0..geometry.logical_pages()).for_each(|page| data.check(&*map, page));
-        // What the host gave while its page was moved is a host write as every other.
+        // Data that the host writes while their page is moved count as a host write.
         assert_eq!(map.counters().host_pages, data.versions, "{policy} {placement}");
         assert_eq!(map.counters().copied_pages, data.copies, "{policy} {placement}");
         map.audit().unwrap_or_else(|why| panic!("{policy}: {why}"));

@@ -408,13 +408,15 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
 
 #[test]
 fn two_r_greedy_stays_in_its_region_until_a_block_is_free() {
-    // Blocks 0 and 2 of the host with 2 and 1 valid pages; copies 1 and 3 with 1 and 3.
+    // Blocks 0 and 2 have 2 and 1 valid pages of the host. Blocks 1 and 3 have 1 and 3 valid
+    // copies.
     let mut hand = Hand::<TwoRGreedy>::new("2r-greedy", 4);
     for (block, copied, lost) in [(0, false, 2), (1, true, 3), (2, false, 3), (3, true, 1)] {
         hand.replace(block, None, copied, 4);
         hand.lose_all(block, 0..lost, 4);
     }
-    // Equal regions: the cold one. Its other block makes up a block's worth of invalid pages.
+    // The best blocks of both regions are equal, so the cold region is taken. Its other block makes
+    // up a block's worth of invalid pages.
     assert_eq!(hand.pick(), Some(1));
     assert_eq!(hand.collect(1, 4).pick(), Some(3));
     // The next search is in the other region.
@@ -422,7 +424,7 @@ fn two_r_greedy_stays_in_its_region_until_a_block_is_free() {
     assert_eq!(hand.collect(2, 4).pick(), Some(0));
 }
 
-/// Blocks of four pages, all closed at 4 but for those with an age of their own: `(valid, zombies)`.
+/// Blocks of four pages, all closed at 4. `table` has `(valid, zombies)` of each.
 fn with_zombies<P: VictimPolicy>(spec: &str, table: &[(u32, u16)]) -> Hand<P> {
     let mut hand = Hand::new(spec, table.len() as u32);
     hand.blocks.keep_zombies();
@@ -475,8 +477,8 @@ fn z_cost_benefit_counts_zombies_up_to_half_of_the_garbage() {
 
 #[test]
 fn zombies_never_make_a_block_more_eligible() {
-    // Of random tables: the block picked stays so when others get zombies, and one that was not
-    // picked is not picked for having got one.
+    // For random tables: a picked block stays picked when others get zombies, and another block is
+    // not picked because it got one.
     fn check<P: VictimPolicy>(stream: &mut Stream) {
         for _ in 0..2_000 {
             let table: Vec<(u32, u16)> = (0..6)

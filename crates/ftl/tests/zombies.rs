@@ -282,6 +282,6 @@ fn a_drive_whose_page_numbers_leave_no_bit_for_a_hint_is_refused() {
                 are kept: page numbers have 31 bits beside the hint; hint: a smaller drive, or hints=\"none\"";
     assert_eq!(refusal("z-greedy", 1 << 25, "none").unwrap(), text);
     assert_eq!(refusal("greedy", 1 << 25, "dac:zombie-block=yes").unwrap(), text);
-    // A drive far from it: the same is fine.
+    // A much smaller drive is accepted.
     assert_eq!(refusal("z-greedy", 1 << 10, "none"), None);
 }

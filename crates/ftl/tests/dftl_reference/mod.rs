@@ -14,7 +14,8 @@ pub struct NaiveDftl {
     pages: u32,
     per_page: u32,
     capacity: usize,
-    /// Cached entries, used least recently first, and whether the map on flash does not have them.
+    /// Cached entries, the least recently used first; `true` if the map on flash does not have the
+    /// entry.
     entries: Vec<(u32, bool)>,
     stored: BTreeMap<u32, (usize, usize)>,
     /// Pages in the order in which collections program them.
@@ -136,7 +137,8 @@ impl NaiveDftl {
         self.settle(pick);
     }
 
-    /// Counts `page` in its block, which only its entry says, or counts it there no more.
+    /// Marks `page` as a zombie in its block, or takes the mark back. Only its entry says which
+    /// block that is.
     pub fn hint(&mut self, page: u32, is_taken_back: bool, pick: Pick) {
         self.look_up(page, pick);
         if is_taken_back {

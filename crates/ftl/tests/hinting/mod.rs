@@ -1,4 +1,4 @@
-//! Hints to a drive whether it keeps zombies or not: one that does not ignores them.
+//! Hints to a drive that may keep no zombies, and then ignores them.
 #![allow(dead_code)] // not every test uses all of it
 
 use flashgc_ftl::{FtlError, TakesHints};

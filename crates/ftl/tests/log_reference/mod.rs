@@ -16,7 +16,7 @@ pub struct Naive {
     pub fast: bool,
     pub sequential: bool,
     pub by_cost: bool,
-    /// BAST: whether writes put a log block behind the others.
+    /// BAST: `true` if a write moves its log block behind the others.
     pub by_use: bool,
     pub log_only: bool,
     pub strict: bool,
@@ -326,7 +326,7 @@ impl Naive {
         }
     }
 
-    /// Puts in what memory holds for the pages that were written from there.
+    /// Fills in the versions of the pages that were written from memory.
     pub fn settle(&mut self, latest: &BTreeMap<u32, u64>) {
         for slot in self.blocks.iter_mut().flatten().flatten() {
             if slot.1 == VERSION_IN_MEMORY {
@@ -336,5 +336,5 @@ impl Naive {
     }
 }
 
-/// Stands for what memory holds until [`Naive::settle`].
+/// Stands for the version in memory until [`Naive::settle`].
 const VERSION_IN_MEMORY: u64 = u64::MAX;

@@ -16,12 +16,12 @@ pub enum Fate {
 
 #[derive(Clone, Default)]
 pub struct Cache {
-    /// Pages and whether they are dirty, most recently used first.
+    /// Pages, each with `true` if it is dirty, most recently used first.
     pub pages: Vec<(u32, bool)>,
     pub capacity: usize,
     /// Chances of another write in the initial, MRU and LRU region.
     pub chances: [f64; 3],
-    /// Pages that collections left out, clean and dirty, and wrote from here.
+    /// Numbers of pages that collections left out clean, left out dirty, and wrote from the cache.
     pub duplicates: [u64; 3],
     /// The state of each cached page at the last drain; `None` while nobody follows.
     known: Option<BTreeMap<u32, Cached>>,
@@ -32,7 +32,8 @@ impl Cache {
         Self { capacity, chances, ..Self::default() }
     }
 
-    /// The host touches `page`; what falls out of the cache, and whether it is dirty.
+    /// The host touches `page`. Returns the page that falls out of the cache, and `true` if it is
+    /// dirty.
     pub fn touch(&mut self, page: u32, write: bool) -> Option<(u32, bool)> {
         let was = self.pages.iter().position(|&(other, _)| other == page);
         let dirty = was.is_some_and(|at| self.pages.remove(at).1);

@@ -22,7 +22,7 @@ struct Past {
     history: Vec<(u64, usize)>,
     /// The time of the last write but one of each page of the present contents, as far as it is known.
     up2: Vec<u64>,
-    /// The mean of those of the contents before.
+    /// The mean up2 of the contents before.
     left: u64,
 }
 
@@ -96,7 +96,8 @@ pub fn naive_pick(spec: &str) -> NaivePick {
         (given("average"), given("literal"), given("sample"), given("live"));
     let (since_erase, absolute) = (given("since_erase"), given("absolute"));
     let lambda = params.strip_prefix("lambda=").map_or(0.1, |value| value.parse().unwrap());
-    // b, valid, invalid, zombies, what happened, the clock, the fewest and the most erases of any block
+    // b, valid, invalid, zombies, the past of the block, the clock, the fewest and the most erases
+    // of any block
     type Formula = dyn Fn(f64, f64, f64, f64, &Past, u64, u64, u64) -> f64;
     let formula: Box<Formula> = match name {
         "cost-benefit" => Box::new(move |b, v, i, _, past, now, _, _| {

@@ -48,9 +48,10 @@ pub struct Reference {
     pub placed: Option<Placed>,
     /// Pages that the host has said it will overwrite, and has not yet.
     pub zombies: BTreeSet<u32>,
-    /// Hears of each valid page of a victim and says whether it is copied, rather than left out.
+    /// Called for each valid page of a victim. Returns `true` if it is copied, `false` if it is
+    /// left out.
     pub copied: Option<Box<dyn FnMut(u32) -> bool>>,
-    /// Hears of each page that is programmed as a copy.
+    /// Called for each page that is programmed as a copy.
     pub moved: Option<Box<dyn FnMut(u32)>>,
     pub frontier: Frontier,
     pub programs: u64,
@@ -77,14 +78,14 @@ pub enum Event {
     Lost(usize, usize),
     /// The block became a candidate.
     Closed(usize),
-    /// The block, which held that many valid pages, was erased.
+    /// The block, which held this number of valid pages, was erased.
     Erased(usize, usize),
 }
 
 /// The page or data that a programmed page replaces.
 #[derive(Clone, Copy)]
 pub enum Origin {
-    /// Data of the same page on a block, which the host writes anew; nothing if it had none.
+    /// New data of the host. Old data of the page were on this block; `None` if there were none.
     Host(Option<usize>),
     /// The page on a block that is collected.
     Copy(usize),
@@ -107,7 +108,7 @@ pub struct Life {
 pub struct Levelling {
     pub threshold: u32,
     pub interval: u32,
-    /// Erases of the policy's victims since the last look.
+    /// Erases of the policy's victims since the last check.
     pub since: u32,
     /// The block that cold data go to.
     pub block: Option<usize>,
@@ -115,7 +116,7 @@ pub struct Levelling {
     pub copies: u64,
 }
 
-/// The view of a pick.
+/// The data that a pick sees.
 pub struct View<'a> {
     /// The candidates in closing order.
     pub candidates: Vec<usize>,
@@ -319,7 +320,7 @@ impl Reference {
         pages
     }
 
-    /// The block erased least often, if it is time to collect it for the sake of even wear.
+    /// The block erased least often, if it must be collected now to level wear.
     fn least_erased(&mut self) -> Option<usize> {
         let levelling = self.levelling.as_mut()?;
         if levelling.since < levelling.interval {

@@ -28,8 +28,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
     match name {
         "fifo" => Box::new(|view, _| view.candidates[0]),
         "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
-        // The paper's score, i - min(z, i/2); those that are best, then the one with most invalid
-        // pages.
+        // The paper's score, i - min(z, i/2); of the best blocks, the one with most invalid pages.
         "z-greedy" => Box::new(move |view, _| {
             let score = |&block: &usize| {
                 let (i, z) = ((view.b - view.counts[block]) as f64, view.zombies[block] as f64);
@@ -71,7 +70,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             })
         }
         "2r-fifo" => {
-            // The hand stands before what was closed at this place of the log.
+            // The hand stands before the block that was closed at this place of the log.
             let (mut hand, mut steps, mut bound, mut gained) = (0, 0, 10, 0);
             Box::new(move |view, _| {
                 let closings = view.log.iter().enumerate().filter_map(|(place, (_, event))| {

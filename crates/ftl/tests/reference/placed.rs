@@ -25,7 +25,7 @@ impl Placed {
         (0..rule.classes()).filter(|&class| rule.takes_copies(class)).count() - 1
     }
 
-    /// Blocks that hold no host data, but for the low-water mark.
+    /// Blocks that hold no host data, without those of the low-water mark.
     pub fn kept(rule: &dyn NaiveRule) -> usize {
         rule.classes() + Self::more(rule)
     }
@@ -39,7 +39,7 @@ impl Placed {
 }
 
 impl Reference {
-    /// Makes the fresh drive one with this placement.
+    /// Gives the fresh drive this placement.
     pub fn place(&mut self, mut rule: Box<dyn NaiveRule>) {
         self.map.keys().for_each(|&page| rule.holds(page));
         let mut open = vec![None; rule.classes()];

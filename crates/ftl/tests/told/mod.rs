@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::State;
 use flashgc_ftl::{Event, Future};
 
-/// Events, of which some have been told.
+/// Events, of which the first `done` have been given.
 #[derive(State)]
 pub struct Told {
     #[snapshot(skip)]

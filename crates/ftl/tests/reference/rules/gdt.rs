@@ -29,7 +29,8 @@ impl Gdt {
         self.classes - 1
     }
 
-    /// The class at `time` of data whose pages were written at `stamps`, the last of which wrote them.
+    /// The class at `time` of the data of a page that was written at `stamps`. The last write wrote
+    /// them.
     fn class_of(&self, stamps: &[u64], time: u64) -> usize {
         let last = *stamps.last().unwrap();
         let gaps: Vec<u64> = stamps.windows(2).rev().take(3).map(|two| two[1] - two[0]).collect();

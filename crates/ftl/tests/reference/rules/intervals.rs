@@ -1,5 +1,5 @@
-//! Update intervals, with a list of all writes of each page. The hash that picks a sample is the one
-//! thing that it has from the engine's text.
+//! Update intervals, with a list of all writes of each page. Only the hash that picks a sample is
+//! copied from the engine.
 
 use std::collections::BTreeMap;
 

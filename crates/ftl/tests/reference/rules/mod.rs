@@ -62,7 +62,7 @@ pub struct Setting {
     pub events: Vec<(u32, bool)>,
 }
 
-/// The placement of a spec in which nothing is left out; nothing for `none`.
+/// The placement of a spec with all parameters written out; `None` for `none`.
 pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
     let value = |name: &str| -> &str {

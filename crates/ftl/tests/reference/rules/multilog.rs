@@ -1,4 +1,4 @@
-//! MultiLog. Its chance is the one thing that it has from the engine's text: a hash of page and time.
+//! MultiLog. Only its chance is copied from the engine: a hash of page and time.
 
 use std::collections::BTreeMap;
 

@@ -26,8 +26,8 @@ fn draw(key: u64, salt: u64) -> f64 {
 }
 
 impl Oracle {
-    /// Writes before the event that ends the data of `page` that write number `from` wrote, or the first
-    /// contents, if `done` writes have been done and it is in sight.
+    /// The number of writes before the event that ends data of `page`: those of write `from`, or
+    /// first contents for `None`. Returns `None` if the event is not in sight after `done` writes.
     fn death(&self, page: u32, from: Option<u64>, done: u64) -> Option<u64> {
         let mut number = 0;
         for &(of, is_trim) in &self.events {
@@ -53,7 +53,7 @@ impl Oracle {
         first as u64
     }
 
-    /// A death as it is predicted.
+    /// The predicted death.
     fn predicted(&self, page: u32, from: Option<u64>, death: u64) -> u64 {
         if self.sigma == 0.0 {
             return death;

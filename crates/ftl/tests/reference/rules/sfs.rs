@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{NaiveRule, Time};
 
-/// A segment: first contents by their number, or the pages of a class since it opened so many
-/// blocks.
+/// A segment: first contents by their number, or the pages that a class takes after it has opened
+/// this number of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     First(u32),
