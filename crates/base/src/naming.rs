@@ -19,7 +19,7 @@ pub fn option(key: &str) -> String {
     format!("{BEGIN}{key}{END}")
 }
 
-/// Returns the name of the option that a message begins with, after the place of its value:
+/// Returns the name of an option that begins a message. It may come with the place of its value:
 /// `a.toml:2:1: gc_low`.
 pub fn subject(key: &str) -> String {
     format!("{BEGIN}{SUBJECT}{key}{END}")

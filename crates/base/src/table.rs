@@ -39,7 +39,7 @@ impl<T: Entry> Table<T> {
         let memory = MmapMut::map_anon(usize::try_from(bytes).ok()?).ok()?;
         #[cfg(target_os = "linux")]
         if bytes >= WORTH_HUGE_PAGES {
-            let _ = memory.advise(memmap2::Advice::HugePage); // advice: refused is only slower
+            let _ = memory.advise(memmap2::Advice::HugePage); // advice; without it only slower
         }
         Some(Self { memory, len, entry: PhantomData })
     }

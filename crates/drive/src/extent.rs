@@ -41,7 +41,8 @@ pub enum Length {
     Writes(String),
     /// A number of calls of the victim policy.
     Collections(u64),
-    /// A number of requests of the host, reads included; a trace is replayed until it has given as many.
+    /// A number of requests of the host, reads included; a trace is replayed until it has given
+    /// this number.
     Requests(u64),
     /// A number of replays of a trace.
     Passes(u64),

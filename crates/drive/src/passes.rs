@@ -128,7 +128,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The number of passes that most runs take: that of two looks.
+    /// The number of passes that most runs take: that of the second look.
     pub const USUAL: u64 = FIRST_LOOK + FIRST_LOOK / 4;
 
     /// Returns how many of `passes` passes are warm-up: whole ones, and never all.

@@ -15,7 +15,8 @@ pub const FEWEST_REWRITES: f64 = 4.0;
 /// The drive writes of the first look at a run, which is the end of the shortest one. At each further look there are
 /// twice as many.
 pub const FIRST_LOOK: u64 = 20;
-/// The drive writes of the first look at the writes before a measured part, likewise.
+/// The drive writes of the first look at the writes before a measured part. Later looks double,
+/// too.
 pub(crate) const FIRST_LOOK_BEFORE: u64 = 5;
 /// The most drive writes, unless another number is given.
 pub const MOST: u64 = 640;

@@ -26,7 +26,7 @@ pub struct Touched {
     due: u64,
 }
 
-/// The number of times that a cold page was written in this many page writes.
+/// A point of the course: after `writes` page writes a cold page was written `times` times.
 #[derive(Clone, Copy, Debug, PartialEq, Value)]
 struct Mark {
     writes: u64,

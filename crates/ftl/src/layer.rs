@@ -53,7 +53,7 @@ pub trait Layer: State + Send {
     /// them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
-    /// Returns the layer as a reporter of the pages that it moves; `None` where it cannot tell them.
+    /// Returns the layer as a reporter of the pages that it moves; `None` if it cannot report them.
     fn moves(&mut self) -> Option<&mut dyn ReportsMoves>;
 
     /// Checks every invariant; the text says which does not hold. O(physical pages).
@@ -127,7 +127,7 @@ impl LayerCounts {
     }
 }
 
-/// A layer that is told the stream of each write.
+/// A layer to which the stream of each write is named.
 pub trait TakesStreams {
     /// Names the stream of the next write of each of `pages`: the entry beside it in `streams`, or
     /// no stream if `streams` is empty. Returns the number of pages, from the first on, for which

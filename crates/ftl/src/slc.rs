@@ -32,7 +32,7 @@ pub struct SlcRegion {
 /// The blocks of a plane that are in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlcBlocks {
-    /// The last blocks of the plane, always the same ones. The number says how many.
+    /// The last blocks of the plane, always the same ones, and their number.
     Static(u32),
     /// Erased blocks that the pool lends.
     Dynamic {
@@ -108,7 +108,7 @@ impl SlcRegion {
             "{} has no block in a plane",
             subject("slc")
         );
-        // A placement adds a block for each of its classes but one.
+        // A placement itself keeps an erased block for each of its classes but one.
         let least = if placement.is_none() { RESERVED_WITH_SLC } else { 1 };
         if !matches!(frontier, Frontier::Pool { low } if low >= least) {
             return Err(SpecError::new(

@@ -73,8 +73,8 @@ impl Streams {
         &self.totals
     }
 
-    /// Notes the stream of the next write of each page, as [`TakesStreams::name`](crate::TakesStreams::name)
-    /// says.
+    /// Notes the stream of the next write of each page, as
+    /// [`TakesStreams::name`](crate::TakesStreams::name) describes.
     pub(crate) fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> usize {
         if streams.is_empty() {
             pages.iter().for_each(|&page| self.next[page as usize] = NO_STREAM);

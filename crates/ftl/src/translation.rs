@@ -71,7 +71,7 @@ pub trait FollowsReads {
     /// The host reads `pages`, in order.
     ///
     /// # Errors
-    /// A page that the drive does not have; those of the writes that reading may cause.
+    /// A page that the drive does not have, or an error of the writes that reading may cause.
     fn read(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 }
 

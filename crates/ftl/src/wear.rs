@@ -35,7 +35,8 @@ pub struct Moment {
 
 /// The wear of a drive whose blocks bear a limited number of erases.
 ///
-/// A block that was erased for the last time is bad: it is used no more. The reserve of a plane is
+/// A block that was erased for the last time is bad: it is no longer used. The reserve of a plane
+/// is
 /// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
 /// ends with the first plane that needs more. Blocks that are always in SLC mode are none of the
 /// reserve: no promised page needs them.

@@ -1,4 +1,4 @@
-//! DFTL: its map on flash is always right, it costs what was worked out by hand, and with all of
+//! DFTL: its map on flash is always right, its costs are those worked out by hand, and with all of
 //! the map in memory it is a page map.
 
 use crate::dftl_reference::NaiveDftl;
@@ -167,7 +167,7 @@ proptest! {
         for (page, &has) in (0..).zip(&data) {
             prop_assert_eq!(once.locate(page).is_some(), has);
         }
-        // The same commands, as many writes at once as come together.
+        // The same commands, but writes that follow each other come in one call.
         for part in commands.chunk_by(|a, b| a.1 >= 4 && b.1 >= 4) {
             let pages: Vec<u32> = part.iter().map(|command| command.0).collect();
             match part[0].1 {

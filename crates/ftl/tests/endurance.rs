@@ -259,8 +259,8 @@ fn a_new_drive_written_in_order_lives_as_long_as_was_worked_out_by_hand() {
     }
     // The sixth block wanted would leave the pool at 0: blocks 4 to 8 take 20 pages, and the pool
     // is at its mark of 1. The oldest block, 0, is empty; its erase is its last. The collector goes
-    // on, since the pool is still low: 1, 2 and 3 wear out likewise, 4 is next: the reserve is
-    // 10 - 4 - 3 = 3 blocks, so the fourth bad block ends the drive.
+    // on, since the pool is still low: 1, 2 and 3 wear out, too, and 4 is next. The reserve is 10 -
+    // 4 - 3 = 3 blocks, so the fourth bad block ends the drive.
     assert_eq!(written, 20);
     let wear = layer.wear().unwrap();
     assert_eq!((wear.reserve(), wear.bad_blocks()), (3, 4));

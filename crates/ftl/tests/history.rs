@@ -1,4 +1,5 @@
-//! The history of blocks: it is kept where a policy asks, it is true, and a saved drive goes on with it.
+//! The history of blocks: it is kept if a policy asks for it, it is true, and a saved drive goes on
+//! with it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

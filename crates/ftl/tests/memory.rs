@@ -1,5 +1,5 @@
-//! A layer takes as much memory from the allocator as it says that it needs, for every policy,
-//! allocation and option that keeps anything.
+//! A layer takes as much memory from the allocator as its `bytes` say, for every policy, allocation
+//! and option that keeps anything.
 
 mod told;
 
@@ -25,7 +25,7 @@ fn out() -> i64 {
     OUT.get()
 }
 
-/// Counts bytes; a thread that ends has no count any more.
+/// Counts bytes; a thread that ends has lost its count.
 fn count(bytes: i64) {
     let _ = OUT.try_with(|out| out.set(out.get() + bytes));
 }
@@ -108,7 +108,7 @@ fn check(victim: &str, layout: Layout) {
     count(batch_bytes);
 }
 
-// One test: the count is that of all threads together.
+// One test, so that no other one allocates between two counts.
 #[test]
 fn layers_take_the_memory_that_they_say_they_need() {
     for (blocks, b, spare) in [(500, 16, 0.2), (3000, 8, 0.1), (300, 128, 0.1)] {

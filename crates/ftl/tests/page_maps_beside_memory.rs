@@ -41,7 +41,7 @@ struct Case {
     cache: usize,
     chances: [u8; 3],
     seed: u64,
-    /// Page as a share of all, and what is done: 0 a TRIM, below 40 a read, else a write.
+    /// Page as a share of all, and the operation: 0 a TRIM, below 40 a read, else a write.
     operations: Vec<(f64, u8)>,
 }
 

@@ -9,7 +9,7 @@ use flashgc_ftl::{
     VictimSpec, placement_policies, victim_policies,
 };
 
-/// Every placement that needs to know nothing of what is to come.
+/// Every placement that needs no future.
 fn known() -> impl Iterator<Item = &'static str> {
     placement_policies().iter().filter(|info| !info.needs_future).map(|info| info.name)
 }

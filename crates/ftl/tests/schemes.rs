@@ -1,5 +1,6 @@
-//! A placement that knows the blocks of its pages, looks at their table and picks the victims: what it is
-//! told is true, it decides alike on both drives, and a saved drive goes on with it.
+//! A placement that knows the blocks of its pages, looks at their table and picks the victims: the
+//! messages that it gets are true, it decides alike on both drives, and a saved drive goes on with
+//! it.
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ fn a_worn_lent_block_leaves_the_pool() {
     assert_eq!(map.free_blocks(0), 15);
 }
 
-/// The first worn block ends this drive: its other SLC block is erased, and takes nothing any more.
+/// The first worn block ends this drive: its other SLC block is erased, but takes no more pages.
 #[test]
 fn a_drive_that_has_ended_takes_no_page_into_its_region() {
     let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };
@@ -135,8 +135,8 @@ fn a_drive_that_has_ended_takes_no_page_into_its_region() {
     map.audit().unwrap();
 }
 
-/// Blocks bear few erases, so many victims in a row wear out. A fold begins only where its pages find room: no
-/// drive fails before its life is over, and it ends with its data.
+/// Blocks bear few erases, so many victims in a row wear out. A fold begins only if its pages find
+/// room: no drive fails before its life is over, and it ends with its data.
 #[test]
 fn worn_drives_with_a_lent_region_end_with_their_data() {
     for seed in 0..400 {
@@ -304,8 +304,9 @@ fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
     }
 }
 
-/// The pages of the next victim find room in the pool and in the open blocks, as many as a block for each class,
-/// after all that the host writes between two steps of a fold or a collection.
+/// The pages of the next victim find room in the pool and in the open blocks: as much as one block
+/// for each class. This holds after all that the host writes between two steps of a fold or a
+/// collection.
 #[test]
 fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
     for placement in ["fdp:handles=3", "sepbit", "dac:regions=3,threshold=100"] {
@@ -351,8 +352,8 @@ fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
     }
 }
 
-/// Pages of two handles lie side by side in the region. A fold sorts them as their writes said, though the
-/// stream of the next write of each is another by then.
+/// Pages of two handles lie side by side in the region. A fold sorts them by the streams of their
+/// writes, although the next write of each page has another stream by then.
 #[test]
 fn folded_pages_go_to_the_class_of_their_write() {
     let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
@@ -578,7 +579,7 @@ impl VictimPolicy for Noting {
     }
 }
 
-/// A tracker hears from SLC blocks what pages inherit, and which block is folded, and nothing else.
+/// A tracker learns of SLC blocks only what pages inherit, and which block is folded.
 #[test]
 fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
     for (blocks, slc) in

@@ -134,7 +134,7 @@ fn cost_benefit_weighs_age_and_copies_in_three_forms() {
         hand.lose(1, 0, 39).lose(1, 1, 40).lose(1, 2, 40);
         assert_eq!(hand.pick(), Some(pick), "{spec}");
     }
-    // Since the last loss: 30 * 1/6 = 5 and 2 * 3/2 = 3.
+    // `age=last_invalidate`, since the last loss: 30 * 1/6 = 5 and 2 * 3/2 = 3.
     let spec = "cost-benefit:age=last_invalidate";
     let mut invalidated = old_and_young::<CostBenefit>(spec, 0);
     assert_eq!(invalidated.pick(), Some(0));
@@ -198,9 +198,9 @@ fn cat_divides_by_wear() {
     assert_eq!(old_and_young::<Cat>("cat", 0).pick(), Some(1));
     assert_eq!(old_and_young::<Cat>("cat", 1).pick(), Some(0), "equal: fewer erases");
     assert_eq!(old_and_young::<Cat>("cat", 2).pick(), Some(0));
-    // Since the last loss: 30/3 = 10 and 2 * 3 = 6.
+    // `age=last_invalidate`, since the last loss: 30/3 = 10 and 2 * 3 = 6.
     assert_eq!(old_and_young::<Cat>("cat:age=last_invalidate", 0).pick(), Some(0));
-    // Logarithms: ln(37)/3 = 1.204; 3 ln(9)/(ec + 1) = 6.592/(ec + 1): 1.318 and 1.099.
+    // `weigh=log`: ln(37)/3 = 1.204; 3 ln(9)/(ec + 1) = 6.592/(ec + 1): 1.318 and 1.099.
     assert_eq!(old_and_young::<Cat>("cat:weigh=log", 4).pick(), Some(1));
     assert_eq!(old_and_young::<Cat>("cat:weigh=log", 5).pick(), Some(0));
 }
@@ -219,7 +219,7 @@ fn sagc_adds_up_the_waits_of_invalid_pages() {
     // An erase forgets: lost anew at 70 and 71, 10 + 9 = 19 at 80, and 50 + 49 + 48 = 147.
     hand.collect(0, 64).fill(0, 68).lose(0, 0, 70).lose(0, 1, 71).at(80);
     assert_eq!(hand.pick(), Some(1));
-    // Times (1-u)/(2u): 50 * 2/4 = 25 and 27 * 3/2 = 40.5.
+    // `weight=ratio`, times (1-u)/(2u): 50 * 2/4 = 25 and 27 * 3/2 = 40.5.
     let mut hand = Hand::<Sagc>::new("sagc:weight=ratio", 2);
     hand.fill(0, 4).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
     hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
@@ -269,7 +269,7 @@ fn eigc_looks_back_to_the_last_erase() {
     assert_eq!(hand.pick(), Some(0));
     // One program later 0.5/41 = 0.0122 and 0.25/21 = 0.0119.
     assert_eq!(hand.at(51).pick(), Some(1));
-    // Averaged: c = 0.25 and 0.375; 0.75/41 = 0.0183 and 0.625/21 = 0.0298.
+    // `ratio=average`: c = 0.25 and 0.375; 0.75/41 = 0.0183 and 0.625/21 = 0.0298.
     assert_eq!(table("eigc:ratio=average").at(51).pick(), Some(0));
     // A third block, never erased: c = 0, time = 51, v = 3: 3 * 1/51 * 1 = 0.059; the others, twice
     // the above, 0.0244 and 0.0238.
@@ -310,19 +310,20 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
     assert_eq!(hand.pick(), Some(0));
     // Without blocks 0 and 2: the rest.
     assert_eq!(hand.collect(0, 60).pick(), Some(1), "0.0176 before 0.0217");
-    // First samples: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
+    // `first=sample`: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
     // 0.5/50 * 2 = 0.02 and 1 - 0.875 counts as 0.25: 0.25/33 * 3 = 0.0227; block 2 0.02. Equal to
     // block 0, but erased less often. At 51: 1/51 = 0.0196 and 0.5/51 * 2: equal still.
     assert_eq!(table("bsgc:first=sample").pick(), Some(2));
     assert_eq!(table("bsgc:first=sample").collect(2, 50).pick(), Some(0));
-    // Live: c = 0.5 (0.5 + 0.25) = 0.375, 0.5 (0.5 + 0.6875) = 0.594, 0.25: 0.625/45 * 2 = 0.0278,
-    // 0.406/25.5 * 3 = 0.0478, 0.75/50 = 0.015.
+    // `ratio=live`: c = 0.5 (0.5 + 0.25) = 0.375, 0.5 (0.5 + 0.6875) = 0.594, 0.25: 0.625/45 * 2 =
+    // 0.0278, 0.406/25.5 * 3 = 0.0478, 0.75/50 = 0.015.
     assert_eq!(table("bsgc:ratio=live").pick(), Some(2));
-    // Literal: intervals 5 and 0.5 (34 + 15) = 24.5, time 50 + that: 0.75/55 * 2 = 0.0273,
-    // 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
+    // `reading=literal`: intervals 5 and 0.5 (34 + 15) = 24.5, time 50 + that: 0.75/55 * 2 =
+    // 0.0273, 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
     assert_eq!(table("bsgc:reading=literal").pick(), Some(1));
-    // Since the last erase alone, at 100, block 2 erased at 51 with 2 valid, min_ec 1: 0.75/90 =
-    // 0.0083, 0.3125/66 * 2 = 0.0095, 0.75/49. With min_ec 0: 0.0167, 0.3125/66 * 3 = 0.0142, 0.0306.
+    // `reading=since_erase`, since the last erase alone. At 100, block 2 erased at 51 with 2 valid,
+    // min_ec 1: 0.75/90 = 0.0083, 0.3125/66 * 2 = 0.0095, 0.75/49. With min_ec 0: 0.0167, 0.3125/66
+    // * 3 = 0.0142, 0.0306.
     for (spec, pick) in
         [("bsgc:reading=since_erase", 0), ("bsgc:reading=since_erase,wear=absolute", 1)]
     {
@@ -378,8 +379,8 @@ fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
     assert_eq!(hand.pick(), Some(3));
     // The rest at 51: 50/12 and 39/12.
     assert_eq!(hand.collect(3, 51).pick(), Some(0));
-    // New data at 57 to 60 of what was copied: 57 - (57 - 27)/2 = 42, 43, 43, 44: mean 43. i = 2 at
-    // 60: 4 * 17/8 = 8.5 beats block 0, 59/12 = 4.9; without the square 17 and 19.7.
+    // New data of the copied pages at 57 to 60: 57 - (57 - 27)/2 = 42, 43, 43, 44: mean 43. i = 2
+    // at 60: 4 * 17/8 = 8.5 beats block 0, 59/12 = 4.9; without the square 17 and 19.7.
     hand.replace(2, Some(3), false, 60);
     hand.lose_all(2, 0..2, 60);
     assert_eq!(hand.pick(), Some(2));

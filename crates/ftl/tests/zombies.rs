@@ -72,7 +72,7 @@ fn figure_2_greedy_copies_four_pages_then_five() {
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
     // (b) and (c): the first write makes room. Block 2 goes to block 4, whose other six pages take
-    // what is dirty: the three of block 4 and three of block 3.
+    // the dirty ones: the three of block 4 and three of block 3.
     assert_eq!(flush(&mut *layer, &mut dirty, 6), 4);
     let c = states(&*layer, &dirty, [0, 10, 0, 0]);
     assert_eq!(c, [(5, 0, 5), (0, 0, 0), (6, 1, 3), (7, 0, 3)]);

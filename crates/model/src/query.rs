@@ -160,7 +160,7 @@ impl Query {
         }
     }
 
-    /// The drive that is asked about.
+    /// The drive of the query.
     ///
     /// # Errors
     /// None, since its parameters were checked when they were set.
@@ -168,7 +168,7 @@ impl Query {
         Drive::new(self.pages_per_block, self.spare)
     }
 
-    /// d choices with memory, as asked.
+    /// The selection of d choices with memory.
     ///
     /// # Errors
     /// A memory with d = 1.
@@ -176,7 +176,7 @@ impl Query {
         Selection::d_choices(self.d, self.c)
     }
 
-    /// The hot and cold shares, as asked.
+    /// The hot and cold shares of the query.
     ///
     /// # Errors
     /// None, since they were checked when they were set.

@@ -47,7 +47,7 @@ fn the_short_answer_is_the_long_ones() {
             let long = info.answer(&query, &mut kept).map(|answer| answer.write_amplification);
             let short = info.write_amplification(&query, &mut kept);
             assert_eq!(short, long, "{}", info.name);
-            // And again, with what was kept.
+            // The answer is the same with the kept results.
             assert_eq!(info.write_amplification(&query, &mut kept), long, "{}", info.name);
         }
     }

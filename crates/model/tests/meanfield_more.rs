@@ -78,7 +78,7 @@ fn a_sequential_start_first_takes_the_empty_blocks() {
     let course = course.unwrap();
     assert!((course[0].write_amplification - 1.0).abs() < 1e-9, "{course:?}");
     assert!(course[10].write_amplification > 1.5);
-    // The mean is that of what was written between: more than at the start, less than now.
+    // The mean covers all writes so far: it is more than at the start, and less than now.
     assert!(course[10].mean_write_amplification < course[10].write_amplification);
 }
 

@@ -10,7 +10,7 @@ const AHEAD: usize = 1 << 16;
 /// Gives back the bytes of a snapshot of known length.
 pub struct Reader<'a> {
     from: &'a mut dyn io::Read,
-    /// Bytes that have not been asked of `from` yet.
+    /// Bytes that have not been read from `from` yet.
     to_come: u64,
     ahead: Vec<u8>,
     at: usize,
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
     /// Reads the number of things that follow, each at least one byte long.
     ///
     /// # Errors
-    /// A number larger than that of the bytes that are left.
+    /// A number that is larger than the number of bytes left.
     pub fn count(&mut self) -> Result<usize, Fault> {
         let count = u64::from_le_bytes(self.array()?);
         if count > self.left() {

@@ -20,7 +20,7 @@ pub trait Value: Sized {
     /// Reads a value.
     ///
     /// # Errors
-    /// The bytes end, or are those of no such value.
+    /// The bytes end, or do not make such a value.
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault>;
 
     /// Writes several values. Numbers are written in bulk.

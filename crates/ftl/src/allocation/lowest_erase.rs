@@ -24,7 +24,7 @@ use crate::blocks::BlockId;
 #[derive(State)]
 pub(super) struct LowestErase(BinaryHeap<Waiting>);
 
-/// Erase count, block.
+/// A block that waits: its erase count and its number.
 pub(super) type Waiting = Reverse<(u32, BlockId)>;
 
 impl LowestErase {

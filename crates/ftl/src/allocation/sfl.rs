@@ -28,7 +28,7 @@ pub(super) struct Sfl {
     arrivals: u64,
 }
 
-/// Erase count, arrival, block.
+/// A block that waits: its erase count, the number of its arrival, and its number.
 pub(super) type Waiting = Reverse<(u32, u64, BlockId)>;
 
 impl Sfl {

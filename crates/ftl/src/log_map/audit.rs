@@ -6,8 +6,8 @@ use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
 use flashgc_base::fail_if;
 use flashgc_base::residency::{NotCached, Residency};
 
-/// Checks the state against itself; `logs` are the buffer's log blocks and how far each is
-/// programmed. The text says which invariant does not hold.
+/// Checks the state against itself; `logs` are the buffer's log blocks, each with the number of its
+/// programmed pages. The text says which invariant does not hold.
 pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), String> {
     let geometry = &hybrid.geometry;
     let (b, bits) = (geometry.pages_per_block(), geometry.offset_bits());

@@ -18,10 +18,11 @@ const NO_SLOT: u32 = u32::MAX;
 pub(crate) struct Weigher {
     #[snapshot(skip)]
     pages_per_block: u32,
-    /// A logical block: its live pages of each class; in the last place 1 if it has a data block.
+    /// For each logical block, its live pages of each class; in the last place 1 if it has a data
+    /// block.
     #[snapshot(table)]
     counts: Vec<[u16; CLASSES + 1]>,
-    /// The class of every logical page when memory was last asked, live or not.
+    /// The class of every logical page, live or not, when memory was asked last.
     #[snapshot(table)]
     known: Vec<u8>,
     /// Block to its place in `logs`, or [`NO_SLOT`].
@@ -108,7 +109,7 @@ impl Weigher {
         self.counts[(page / self.pages_per_block) as usize][class] += 1;
     }
 
-    /// A page has no copy on flash any more.
+    /// A page no longer has a copy on flash.
     pub(crate) fn vanished(&mut self, page: u32) {
         let class = self.known[page as usize] as usize;
         self.counts[(page / self.pages_per_block) as usize][class] -= 1;
@@ -119,7 +120,7 @@ impl Weigher {
         self.counts[lbn as usize][DATA] = u16::from(has);
     }
 
-    /// Asks memory about the pages that changed there. `map` says which are on flash.
+    /// Asks memory about the pages that changed there. `map` gives the pages that are on flash.
     pub(crate) fn refresh(&mut self, map: &[u32], memory: &mut dyn Residency) {
         let mut changed = std::mem::take(&mut self.changed);
         changed.clear();

@@ -6,7 +6,7 @@ use std::fmt;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::SpecError;
 
-/// Collections whose mean cost is compared with that of as many before.
+/// Number of collections whose mean cost is compared with that of the same number before.
 const EPOCH: u32 = 16;
 
 /// A change of mean cost by less than this share is small.

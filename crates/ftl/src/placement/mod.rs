@@ -324,7 +324,8 @@ impl PlacementSpec {
         self.external.is_none() && self.info.make.is_none()
     }
 
-    /// Returns `true` if it must know what the host will write: [`PlacementSpec::with_future`] tells it.
+    /// Returns `true` if it must know what the host will write, which
+    /// [`PlacementSpec::with_future`] gives it.
     pub fn needs_future(&self) -> bool {
         self.info.needs_future
     }

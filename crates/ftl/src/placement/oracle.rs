@@ -335,7 +335,7 @@ impl Placement for Oracle {
     }
 }
 
-/// The future of a placement that is only asked what it would need.
+/// The future of a placement that is made only to see what it needs.
 #[derive(State)]
 struct NoFuture;
 

@@ -43,7 +43,7 @@ impl Stamps {
         prefetch(&self.stamps, KEPT * page as usize);
     }
 
-    /// The stamps of `page`, the newest first: as many as were kept of its writes.
+    /// The kept stamps of `page`, the newest first: at most [`KEPT`].
     #[inline]
     pub(super) fn of(&self, page: u32) -> &[u64] {
         let stamps = &self.stamps[KEPT * page as usize..][..KEPT];

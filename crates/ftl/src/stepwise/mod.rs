@@ -148,7 +148,7 @@ pub trait Stepwise: Layer {
     /// The number of pages of the map in a flash page, and the protection of those that wait.
     fn buffer(&self) -> PageBuffer;
 
-    /// The number of the page at `ppn` among those of its flash page.
+    /// The position of the page at `ppn` in its flash page, from 0.
     fn unit_in_page(&self, ppn: u32) -> u32;
 
     /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not programmed.

@@ -177,7 +177,7 @@ impl<P: VictimPolicy> PageStore<P> {
         gathering.counts.padding += u64::from(padding);
     }
 
-    /// A collection reads the flash pages of the victim `block` of `plane`.
+    /// Counts the flash pages that a collection reads of the victim `block` of `plane`.
     #[inline]
     pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
         let Some(gathering) = &mut self.gathering else { return };

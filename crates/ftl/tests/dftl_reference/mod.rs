@@ -1,5 +1,5 @@
-//! The naive reference of DFTL: the naive page map, which holds the pages of the map on flash behind
-//! the host's, a list of cached entries, and a dictionary of what the map on flash says.
+//! The naive reference of DFTL: the naive page map, which holds the pages of the map on flash
+//! behind the host's, a list of cached entries, and the map on flash as a dictionary.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! The naive reference of the log-block mappings: blocks as lists of what was programmed into
-//! them, every question answered by looking at all of it. It keeps the data themselves (a version a
-//! page), so that a stale page is seen. It shares no code with the engine.
+//! The naive reference of the log-block mappings: blocks as lists of the pages programmed into
+//! them. Every question is answered by a look at all of them. It keeps the data themselves (a
+//! version a page), so that a stale page is seen. It shares no code with the engine.
 
 use std::collections::{BTreeMap, VecDeque};
 

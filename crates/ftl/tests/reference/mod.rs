@@ -46,7 +46,7 @@ pub struct Reference {
     pub copies: Option<usize>,
     /// A placement, in place of the two above.
     pub placed: Option<Placed>,
-    /// Pages that the host has said it will overwrite, and has not yet.
+    /// Pages that the host has hinted, and has not overwritten yet.
     pub zombies: BTreeSet<u32>,
     /// Called for each valid page of a victim. Returns `true` if it is copied, `false` if it is
     /// left out.
@@ -302,7 +302,7 @@ impl Reference {
         let mut pages = self.valid(victim);
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
-        // Erasing what is erased already wears nothing.
+        // An erase of an erased block does not wear it.
         if !self.blocks[victim].pages.is_empty() {
             self.erases[victim] += 1;
             self.log.push((self.now(), Event::Erased(victim, pages.len())));

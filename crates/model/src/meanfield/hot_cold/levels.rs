@@ -169,7 +169,8 @@ impl Levels {
         (mass, down)
     }
 
-    /// The victims among blocks born as `births` says, with the hazards that [`Levels::fall`] found.
+    /// The victims among blocks that are born full in the shares `births`, with the hazards that
+    /// [`Levels::fall`] found.
     pub(super) fn victims_of(&self, births: &[f64]) -> Vec<f64> {
         let mut only = Self {
             taken: None,
