@@ -1,6 +1,6 @@
 //! The questions of a collection to the host's memory, where both share a processor: which pages
-//! are cached there, whether they are dirty, and how likely each is to be written again. It holds
-//! no cache: the host implements it.
+//! are cached there, whether they are dirty, and how likely each is to be written again. This
+//! module holds no cache: the host implements it.
 
 use crate::snapshot::Value;
 

@@ -72,7 +72,7 @@ pub fn header(source: &str) -> String {
         .join("\n")
 }
 
-/// The first line of such a header: the summary.
+/// The summary: the first line of the `//!` header of a source file.
 pub fn summary(source: &str) -> &str {
     source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
 }
@@ -130,7 +130,7 @@ macro_rules! refuse_if {
 /// One parameter of a policy, frontier or workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Its name, as typed.
+    /// The name of the parameter, as people type it.
     pub name: &'static str,
     /// The values it takes.
     pub kind: Kind,

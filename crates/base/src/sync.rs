@@ -1,4 +1,4 @@
-//! Locks whose values stay whole.
+//! Locks that stay usable after a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

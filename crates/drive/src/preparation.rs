@@ -101,7 +101,7 @@ impl Preparation {
         times.map_or(0.0, |times| times * self.written as f64 / writes.max(1) as f64)
     }
 
-    /// Returns the level of write amplification by the second half; `None` without writes.
+    /// Returns the level of write amplification over the second half; `None` without writes.
     pub fn level(&self) -> Option<SettlingLevel> {
         let (before, after) = halves(&self.intervals);
         level(before, after)

@@ -12,8 +12,8 @@ pub const PRECISION: f64 = 0.01;
 /// The least number of times that a cold page must be written in the measured part. Fewer than one
 /// page in fifty then lies where it lay before. A placement that remembers more needs more.
 pub const FEWEST_REWRITES: f64 = 4.0;
-/// The drive writes of the first look at a run, which is the end of the shortest one. At each further look there are
-/// twice as many.
+/// The drive writes at the first look at a run, where the shortest run ends. There are twice as
+/// many at each further look.
 pub const FIRST_LOOK: u64 = 20;
 /// The drive writes of the first look at the writes before a measured part. Later looks double,
 /// too.

@@ -20,8 +20,8 @@ pub trait Source: Send + Sync {
     /// Returns the workload in full, as results record it.
     fn canonical(&self) -> String;
 
-    /// Returns the number of logical pages that it addresses, if it fixes that itself, in whole blocks of
-    /// `pages_per_block`.
+    /// Returns the number of logical pages that the workload addresses, in whole blocks of
+    /// `pages_per_block`; `None` if the drive may have any number.
     fn fixed_pages(&self, pages_per_block: u32) -> Option<u32>;
 
     /// Returns the pages that the workload names by their numbers on the drive, so that the drive

@@ -139,7 +139,7 @@ impl Endurance {
     }
 }
 
-/// The spec in full.
+/// Writes the spec with every parameter.
 impl fmt::Display for Endurance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

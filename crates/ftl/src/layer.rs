@@ -175,7 +175,7 @@ pub trait TakesHints {
 
 /// A layer that reports which pages have changed their place.
 pub trait ReportsMoves {
-    /// Notes every change of where a page lies from now on.
+    /// From now on, notes every change of where a page lies.
     fn follow(&mut self);
 
     /// Appends the changes since the last call to `changes`, in order, and forgets them.

@@ -23,7 +23,7 @@ pub struct MappingInfo {
     /// `true` if the victim policy, which may use hints, and the write frontier can be chosen. A
     /// log-block mapping has its own.
     pub has_victims: bool,
-    /// `true` if a drive with a clock can have it.
+    /// `true` if a drive with a clock can have the mapping.
     pub has_clock: bool,
     /// Checks that the collections of the mapping can use a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,

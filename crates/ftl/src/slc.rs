@@ -25,7 +25,8 @@ pub struct SlcRegion {
     /// Bits of a cell in normal mode: an SLC block has the flash pages of a block divided by this,
     /// rounded down.
     pub bits_per_cell: u32,
-    /// While the region is full, writes wait for folds; else they go to normal blocks directly.
+    /// `true` if writes wait for folds while the region is full; `false` if they then go to normal
+    /// blocks directly.
     pub waits: bool,
 }
 

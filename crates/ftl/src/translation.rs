@@ -12,7 +12,7 @@ use crate::layer::Layer;
 use crate::layout::Layout;
 use crate::scheme::{Costs, Scheme};
 
-/// Makes a page map: a mapping is one, or lies on one.
+/// Makes the page map that a mapping is, or that lies below it.
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
 /// A translation layer, whatever its policy. It takes one virtual call for each batch.
@@ -66,7 +66,7 @@ pub trait Translation: Layer {
     fn map_bytes(&self) -> u64;
 }
 
-/// A layer that reads change.
+/// A layer whose state changes with reads.
 pub trait FollowsReads {
     /// The host reads `pages`, in order.
     ///

@@ -312,8 +312,7 @@ impl Victim {
         }
     }
 
-    /// Returns `true` if the policy draws random numbers. Of a function from outside nobody knows,
-    /// so it may.
+    /// Returns `true` if the policy draws random numbers. A function from outside may draw them.
     pub fn draws(&self) -> bool {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }

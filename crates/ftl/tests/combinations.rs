@@ -295,7 +295,7 @@ fn every_accepted_combination_on_planes_keeps_its_books() {
     assert_eq!(saves, accepted - 3 * placements().len());
 }
 
-/// Regions that wait and others, set aside and lent.
+/// SLC regions for which writes wait or do not wait, with blocks set aside or lent.
 const REGIONS: [(SlcBlocks, bool); 4] = [
     (SlcBlocks::Static(3), true),
     (SlcBlocks::Dynamic { keep: 20, most: 9 }, false),

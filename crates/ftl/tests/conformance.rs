@@ -193,7 +193,7 @@ fn a_bad_pick_is_an_error_and_loses_nothing() {
     assert_eq!(error.to_string(), "the victim policy picked block 99, which does not exist");
     layer.audit().unwrap();
 
-    // Always block 0, which is open from the second pick on.
+    // The policy always picks block 0, which is open from the second pick on.
     let mut layer = external(Box::new(|_, _| Some(0)));
     let pages: Vec<u32> = (0..60).collect();
     let error = layer.write(&pages).unwrap_err();
@@ -210,7 +210,7 @@ fn a_bad_pick_is_an_error_and_loses_nothing() {
 
 #[test]
 fn a_policy_that_frees_nothing_is_stopped() {
-    // Two full blocks in turn, for ever.
+    // The policy picks two full blocks in turn, for ever.
     let mut next = 0;
     let mut layer = external(Box::new(move |_, _| {
         next = 1 - next;

@@ -118,7 +118,7 @@ fn stepwise(placement: &str, planes: u32) -> PlaneMap<ByHistory> {
     PlaneMap::with_policy(layout, by_history).unwrap()
 }
 
-/// Pages of which a tenth takes most, with discards between them.
+/// Writes, most of them to a tenth of the pages, with discards between them.
 fn commands(pages: u32) -> Vec<(u32, bool)> {
     let mut stream = Stream::new(11, "skewed");
     let mut page = || {

@@ -254,8 +254,8 @@ fn the_first_page_of_a_random_log_block_is_merged_too() {
 
 #[test]
 fn a_sequential_merge_takes_newer_copies_from_random_log_blocks() {
-    // P3 is newer in a random log block when the run of P0, P1 is completed: of P2 and P3 the
-    // latter comes from there, which leaves that log block without a page.
+    // P3 is newer in a random log block when the run of P0, P1 is completed: P3 comes from there,
+    // which leaves that log block without a page.
     let mut layer = made("fast:log_blocks=2", 6, 4, 12);
     layer.write(&[3]).unwrap();
     let (log, _) = layer.locate(3).unwrap();
@@ -270,7 +270,8 @@ fn merge_kinds_of_bast_are_those_worked_out_by_hand() {
     // Blocks of 4 pages, two log blocks.
     let bast = || made("bast:log_blocks=2", 6, 4, 12);
     let copies = |layer: &dyn Translation| layer.counters().copied_pages;
-    // In order, and then once more: a switch when the log block is full and needed again.
+    // The pages in order, then the first once more: a switch when the log block is full and needed
+    // again.
     let mut layer = bast();
     layer.write(&[0, 1, 2, 3, 0]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([1, 0, 0, 0], 0, 1));
@@ -278,7 +279,8 @@ fn merge_kinds_of_bast_are_those_worked_out_by_hand() {
     let mut layer = bast();
     layer.write(&[0, 4, 8]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([0, 1, 0, 0], 3, 1));
-    // Not from the beginning: a full merge, which erases the log block and the data block.
+    // Log blocks that do not begin with the first page: a full merge, which erases the log block
+    // and the data block.
     let mut layer = bast();
     layer.write(&[1, 5, 9]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([0, 0, 1, 0], 4, 2));

@@ -139,7 +139,7 @@ proptest! {
     #[test]
     fn a_log_map_beside_memory_agrees_with_the_reference_write_by_write(case in cases()) {
         let scheme = schemes()[case.scheme].name;
-        // Quarters: sums of costs are exact in any order.
+        // Chances are quarters, so sums of costs are exact in any order.
         let chances = case.chances.map(|quarters| f64::from(quarters) / 4.0);
         let mut cache = Cache::new(case.cache, chances);
         let mut naive_cache = cache.clone();

@@ -97,7 +97,7 @@ fn check(victim: &str, layout: Layout) {
     };
     held("new");
     assert_eq!(layer.memory_bytes(), said, "{context}");
-    // Nothing grows as it works.
+    // The layer takes no more memory as it works.
     let pages = layout.geometry.logical_pages();
     let batch: Vec<u32> =
         (0..pages).map(|index| index.wrapping_mul(2_654_435_761) % pages).collect();
@@ -108,7 +108,6 @@ fn check(victim: &str, layout: Layout) {
     count(batch_bytes);
 }
 
-// One test, so that no other one allocates between two counts.
 #[test]
 fn layers_take_the_memory_that_they_say_they_need() {
     for (blocks, b, spare) in [(500, 16, 0.2), (3000, 8, 0.1), (300, 128, 0.1)] {

@@ -104,7 +104,7 @@ fn a_worn_lent_block_leaves_the_pool() {
     let lifespan = bears(1, EndOfLife::SystemFailure);
     let layout = Layout { lifespan, fill: Fill::Empty, seed: 1, ..Layout::new(geometry) };
     let mut map = with_region(region, "greedy", layout);
-    // 4 promised, and 2 + 2 + 2 kept.
+    // The reserve of 20 blocks: 4 are promised, and 2 + 2 + 2 are kept.
     assert_eq!((map.free_blocks(0), map.wear().unwrap().reserve()), (20, 10));
     write_slc(&mut *map, 0..6);
     assert_eq!(map.free_blocks(0), 17);

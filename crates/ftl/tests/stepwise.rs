@@ -352,7 +352,7 @@ fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &
         }
         1 => {} // preempted between read and program
         2 => {
-            // The host discards it at point A: nothing is programmed.
+            // The host discards the page before it is copied: nothing is programmed.
             map.trim(next.page).unwrap();
             data.trimmed(next.page);
             assert_eq!(map.copy(plane).unwrap(), None);

@@ -151,7 +151,8 @@ fn an_empty_block_comes_first_a_full_one_last_and_equals_by_wear_then_closing() 
     // Closed at 200 and pick at 200: age 0 counts as 1, and 1 * 1/6 is more than nothing.
     hand.fill(2, 200).lose(2, 3, 200);
     assert_eq!(hand.pick(), Some(2));
-    // u = 0 beats any age; of two such the less worn goes first, though it was closed later.
+    // u = 0 beats any age. Of two such blocks the less worn one goes first, though it was closed
+    // later.
     hand.lose_all(1, 0..4, 200);
     assert_eq!(hand.pick(), Some(1));
     hand.fill(3, 300);
@@ -210,7 +211,7 @@ fn sagc_adds_up_the_waits_of_invalid_pages() {
     let mut hand = Hand::<Sagc>::new("sagc", 3);
     hand.fill(0, 4).fill(2, 8).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
     hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
-    // 30 + 20 = 50; 10 + 9 + 8 = 27; nothing.
+    // Blocks 0, 1 and 2: 30 + 20 = 50, 10 + 9 + 8 = 27, and nothing.
     assert_eq!(hand.pick(), Some(0));
     // Three waits grow faster than two: 50 + 2 dt < 27 + 3 dt from dt = 24 on; equal at 23, where
     // block 0 was closed earlier.
@@ -239,7 +240,7 @@ fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
     assert_eq!(table(0).pick(), Some(0));
     assert_eq!(table(7).pick(), Some(0), "158.6/8 = 19.8");
     assert_eq!(table(8).pick(), Some(1), "158.6/9 = 17.6");
-    // Without valid pages: first, however worn.
+    // A block without valid pages comes first, however worn it is.
     let mut hand = table(8);
     hand.lose_all(0, 0..3, 40);
     assert_eq!(hand.pick(), Some(0));
@@ -308,7 +309,7 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
     // 0.3125/35.5 * 2 = 0.0176.
     hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(60);
     assert_eq!(hand.pick(), Some(0));
-    // Without blocks 0 and 2: the rest.
+    // Without block 0, block 1 comes before block 2.
     assert_eq!(hand.collect(0, 60).pick(), Some(1), "0.0176 before 0.0217");
     // `first=sample`: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
     // 0.5/50 * 2 = 0.02 and 1 - 0.875 counts as 0.25: 0.25/33 * 3 = 0.0227; block 2 0.02. Equal to
@@ -377,7 +378,7 @@ fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
     hand.lose(1, 0, 50).lose_all(3, 0..2, 50);
     hand.lose(0, 0, 50);
     assert_eq!(hand.pick(), Some(3));
-    // The rest at 51: 50/12 and 39/12.
+    // Without block 3, at 51: 50/12 and 39/12.
     assert_eq!(hand.collect(3, 51).pick(), Some(0));
     // New data of the copied pages at 57 to 60: 57 - (57 - 27)/2 = 42, 43, 43, 44: mean 43. i = 2
     // at 60: 4 * 17/8 = 8.5 beats block 0, 59/12 = 4.9; without the square 17 and 19.7.
@@ -396,7 +397,7 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
     for (block, lost) in [(1, 1), (2, 2), (3, 3), (5, 3)] {
         hand.lose_all(block, 0..lost, 4);
     }
-    // Below 0.5: the fourth that the hand looks at.
+    // u is below 0.5 in the fourth block that the hand looks at.
     assert_eq!(hand.pick(), Some(3));
     // Block 5 is the sixth, and six are 70% of the nine blocks left: the hand goes back to the first.
     // Six pages are more than a block's worth: 0.7 from now on.

@@ -44,7 +44,7 @@ fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
     (layer, vec![11, 12, 13, 0, 1, 2, 3])
 }
 
-/// (live, zombie, dead) of each block, as the figures print them: whatever is erased is clean.
+/// (live, zombie, dead) of each block, as the figures print them: erased pages are clean.
 fn states(layer: &dyn Translation, dirty: &[u32], clean: [u32; 4]) -> [(u32, u32, u32); 4] {
     std::array::from_fn(|block| {
         let valid = u32::from(layer.blocks().valid(block as u32));
@@ -240,7 +240,7 @@ fn rare_lies_cost_a_few_percent_and_many_more() {
         let text = format!("{child} {block}: {rare:.4}, {many:.4}; {parent} {honest:.4}");
         assert!(rare / honest < 1.03, "{text}");
         // A finding, measured here and in docs/zombies.md: lies that are never taken back are not
-        // harmless. It must not go unnoticed where that changes.
+        // harmless. This test notices if that changes.
         assert!(many / honest > of_many && many / honest < of_many + 0.12, "{text}");
     }
 }
@@ -272,7 +272,7 @@ fn hints_beyond_the_drive_are_refused_and_hints_of_nothing_ignored() {
 
 #[test]
 fn a_drive_whose_page_numbers_leave_no_bit_for_a_hint_is_refused() {
-    // 2^25 blocks of 64 pages: numbers up to 2^31 - 1, which with the mark would mean no data.
+    // 2^25 blocks of 64 pages: page numbers up to 2^31 - 1, which with the mark would mean no data.
     let refusal = |victim: &str, blocks, placement| {
         let geometry = Geometry::new(blocks, 64, 1000).unwrap();
         let layout = layout(geometry, Frontier::Pool { low: 2 }, placement);

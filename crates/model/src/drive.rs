@@ -6,7 +6,7 @@
 pub struct ModelError {
     /// The fault, with the parameter's name first.
     pub message: String,
-    /// A remedy.
+    /// What to try instead.
     pub hint: String,
 }
 

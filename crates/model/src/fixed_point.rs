@@ -76,7 +76,7 @@ struct Search<M> {
     map: M,
     tolerance: f64,
     steps: u32,
-    /// tau of the damped steps.
+    /// tau, the length of a damped step as a share of the residual.
     damping: f64,
 }
 
@@ -87,8 +87,8 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
         Ok(minus(&(self.map)(x)?, x))
     }
 
-    /// Anderson's method from `x` for as long as it gets nearer: the best point and its largest
-    /// residual.
+    /// Runs Anderson's method from `x` as long as it gets nearer. Returns the best point and its
+    /// largest residual.
     fn extrapolate(
         &mut self,
         mut x: Vec<f64>,

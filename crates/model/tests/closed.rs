@@ -182,7 +182,7 @@ fn zipf_of_few_pages_is_the_sum_over_them() {
 
 #[test]
 fn no_other_division_of_the_spare_space_writes_less() {
-    // Around the optimum of two and of three classes, and on a grid of all divisions of two.
+    // Divisions around the optimum of two and of three classes, and a grid of all divisions of two.
     let three = Classes::new([
         Class { pages: 0.05, writes: 0.6 },
         Class { pages: 0.25, writes: 0.3 },

@@ -1,4 +1,5 @@
-//! Windows, transients, and hot and cold data: limits that other models know, and conservation.
+//! Windows, transients, and hot and cold data: limits that agree with other models, and
+//! conservation of pages.
 
 use flashgc_model::meanfield::{
     Frontier, Initial, Selection, Ties, hot_cold, transient, uniform, windowed,

@@ -57,7 +57,7 @@ pub(crate) struct Hybrid {
     pub(crate) scheme: Scheme,
     #[snapshot(skip)]
     pub(crate) costs: Costs,
-    /// Kept only where log blocks are chosen by cost.
+    /// The weigher of log blocks; `None` unless log blocks are chosen by cost.
     #[snapshot(state)]
     pub(crate) weigher: Option<Weigher>,
     pub(crate) counters: Counters,
@@ -331,7 +331,7 @@ impl Hybrid {
             None => {
                 self.merges.full += 1;
                 for offset in 0..next {
-                    // Rebuilding a logical block leaves none of its pages here.
+                    // Rebuilding a logical block leaves none of its pages in this log block.
                     if self.is_live(log, offset) {
                         let lbn = self.page_at(log, offset) / self.b();
                         self.rebuild(lbn, &table, memory)?;

@@ -158,7 +158,7 @@ mod tests {
         // The cost of 8 is measured again, then down is tried.
         assert_eq!(epoch(&mut window, 100), 4);
         assert_eq!(epoch(&mut window, 120), 8, "kept at exactly 20% more, then up is tried again");
-        // From 4 at 120 up to 8: 95 is less than 96.
+        // From size 4 at a cost of 120 up to size 8: 95 is less than 96.
         assert_eq!(epoch(&mut window, 95), 4, "kept, then down is tried");
         assert_eq!(epoch(&mut window, 200), 8, "dearer by more than 20%: restored");
     }

@@ -1,5 +1,5 @@
 //! Preconditioning: contents of the planes before the first host write. Each plane gets the pages
-//! that are at home there.
+//! that `home` gives it.
 
 use super::{Active, HOST, PageStore};
 use crate::blocks::BlockId;

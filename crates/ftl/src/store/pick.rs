@@ -1,4 +1,4 @@
-//! The choice of the block that is collected next, and the check that collections get anywhere.
+//! The choice of the block that is collected next, and the check that collections make progress.
 
 use super::plane::Plane;
 use crate::blocks::{BlockId, BlockTable};

@@ -31,7 +31,7 @@ impl SlcClasses {
     }
 }
 
-/// See the module's text.
+/// The SLC region of a plane.
 #[derive(State)]
 #[snapshot(then = check)]
 pub(crate) struct Region {

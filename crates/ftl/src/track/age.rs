@@ -57,7 +57,7 @@ pub struct Ages {
 }
 
 impl Ages {
-    /// The ages of no blocks yet.
+    /// Ages without blocks yet; [`Ages::start`] makes room for them.
     pub fn new(basis: AgeBasis) -> Self {
         Self { basis, lost: Vec::new(), collected: 0, from: 0 }
     }

@@ -43,8 +43,9 @@ impl Origin {
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 ///
-/// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their pages.
-/// Pages hand on through them what they inherited, and [`Tracker::folded`] says when a fold begins.
+/// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their
+/// pages. Their pages still hand on what they inherited, and [`Tracker::folded`] says when a fold
+/// begins.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Tracker: State + Send {
     /// Bytes that it keeps on a drive of this shape.

@@ -1,4 +1,4 @@
-//! Blocks in the order in which they came, any of which can leave at O(1).
+//! Blocks in the order in which they came. Any of them can be removed in O(1).
 
 use flashgc_base::snapshot::{Fault, State};
 

@@ -31,7 +31,8 @@ pub struct SecondChance {
     hand: Option<BlockId>,
     /// Blocks looked at since the hand was at the first.
     steps: usize,
-    /// Blocks with fewer valid pages than this many parts of a block are taken.
+    /// The hand takes a block if its valid pages are fewer than `bound` of [`PARTS`] parts of a
+    /// block.
     bound: u32,
     /// Invalid pages of the victims of this search.
     gained: u32,

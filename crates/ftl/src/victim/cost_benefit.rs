@@ -85,7 +85,7 @@ impl Aged for CostBenefit {
         let (gain, cost) = match self.form {
             Form::Kawaguchi => (invalid, 2.0 * valid),
             Form::Lfs => (invalid, b + valid),
-            // The square of the score ranks alike and grows evenly.
+            // The square of the score gives the same order, and grows linearly with age.
             Form::Sqrt => (invalid * invalid, valid * valid),
         };
         match self.log {

@@ -62,7 +62,7 @@ impl Score for WearAware {
             return Course::constant(0.0);
         }
         let wear = f64::from(blocks.erase_count(block)) / (1.0 + f64::from(self.most_erases));
-        // 1 less the index, which is below 1 here: the wear never reaches 1.
+        // The score is 1 minus the index, which is below 1 here because the wear never reaches 1.
         Course::constant(1.0 - ((1.0 - self.lambda) * (valid / b) + self.lambda * wear))
     }
 

@@ -183,7 +183,8 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             let (b, v) = (view.b as f64, view.counts[block] as f64);
             let z = view.zombies[block] as f64;
             let score = formula(b, v, b - v, z, &pasts[block], view.now, least, most);
-            // An age of 0 has the logarithm 0: without a copy the block comes first all the same.
+            // An age of 0 has the logarithm 0, which gives 0/0 for a block without valid pages. It
+            // comes first all the same.
             if score.is_nan() { f64::INFINITY } else { score }
         };
         let order = |&a: &usize, &b: &usize| {

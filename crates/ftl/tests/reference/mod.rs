@@ -489,7 +489,7 @@ pub fn naive_allocation(name: &str, seed: u64) -> NaiveAllocation {
         "random" => {
             let mut rng = Stream::new(seed, "allocation");
             Box::new(move |pool, _| {
-                // The last takes the place of the one drawn.
+                // The last block of the pool takes the place of the drawn one.
                 let place = rng.below(pool.len() as u32) as usize;
                 pool.swap_remove_back(place)
             })

@@ -125,12 +125,13 @@ pub fn naive_pick(spec: &str) -> NaivePick {
     }
 }
 
-/// The table that picks are worked out on by hand: valid pages of eight blocks of 64, of which 2 and
-/// 5 are open.
+/// The table on which picks are worked out by hand: valid pages of eight blocks of 64, of which 2
+/// and 5 are open.
 pub const TABLE: [Option<u16>; 8] =
     [Some(30), Some(12), None, Some(12), Some(64), None, Some(40), Some(20)];
 
-/// The order in which they were closed, with 64 pages programmed before each.
+/// The order in which the full blocks of [`TABLE`] were closed, with 64 pages programmed before
+/// each.
 pub const CLOSED: [u32; 6] = [7, 0, 3, 1, 6, 4];
 
 /// Parameters that change the pick, beside the defaults of every policy.

@@ -102,7 +102,7 @@ pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelErro
     ))
 }
 
-/// Far from the root a step halves the distance at least.
+/// The most steps of Newton's method. Far from the root, a step at least halves the distance.
 const MOST_STEPS: u32 = 2000;
 
 /// Returns the residual of the equation for v, relative to alpha - 1.

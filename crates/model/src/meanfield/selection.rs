@@ -187,7 +187,7 @@ impl Taken {
     }
 }
 
-/// Below it, the chance that d draws are all bad is 0 to every digit of 1 - theta.
+/// Below this exponent, the chance that d draws are all bad is 0 to every digit of 1 - theta.
 const LEAST_EXPONENT: f64 = -200.0;
 /// A number of this size can still be divided by the chance above.
 const LARGE: f64 = 1e200;

@@ -37,8 +37,8 @@ pub struct Moment {
     pub drive_writes: f64,
     /// Page programs for each host write now: b / E.
     pub write_amplification: f64,
-    /// Mean page programs for each host write from the start until now. At the start, their number
-    /// then.
+    /// Mean page programs for each host write from the start until now. At the start it equals
+    /// `write_amplification`.
     pub mean_write_amplification: f64,
 }
 

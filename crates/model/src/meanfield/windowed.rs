@@ -39,7 +39,7 @@ pub fn solve(drive: &Drive, window: f64) -> Result<FixedPoint, ModelError> {
     }
     let (b, rho) = (drive.pages_per_block() as usize, drive.rho());
     let full = b as f64 * rho;
-    // From a drive that copies everything to one that copies nothing.
+    // Bounds on kappa: from a drive that copies everything to one that copies nothing.
     let (least, most) = (1e-3 * drive.spare() / rho, 1.0 / rho);
     let kappa = root::find("write amplification", least, 1.001 * most, |kappa| {
         Window::new(b, kappa, window).writes() / kappa - full
