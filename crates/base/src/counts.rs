@@ -1,7 +1,7 @@
 //! Counts: numbers that only grow, of which differences are measured.
 //!
-//! A count is declared once, as a field with its text. The struct derives [`Counts`], and differences,
-//! sums, results and all that people see of a count are made from the declaration:
+//! A count is declared once, as a field with its text. The struct derives [`Counts`], and
+//! differences, sums, results and all that people see of a count are made from the declaration:
 //!
 //! ```
 //! use flashgc_base::counts::{Counts, Listed};
@@ -64,7 +64,8 @@ pub struct Count {
     pub text: &'static str,
     /// The unit, `bytes` or `ns`; empty for a number of things.
     pub unit: &'static str,
-    /// The words behind the number in a table, the name unless they are given; empty if no table has it.
+    /// The words behind the number in a table, the name unless they are given; empty if no table
+    /// has it.
     pub words: &'static str,
     /// The name in the state of a stored drive, where other counts may have the same name.
     pub stat: &'static str,

@@ -1,15 +1,16 @@
-//! The parts that all crates share: the specs that people type ([`spec`]), options in messages ([`naming`]),
-//! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), descriptions of results ([`described`]), state as bytes ([`snapshot`]), the questions of a
-//! collection to the host's memory ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]),
-//! locks ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
+//! The parts that all crates share: the specs that people type ([`spec`]), options in messages
+//! ([`naming`]), numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters
+//! ([`counts`]), state as bytes ([`snapshot`]), the questions of a collection to the host's memory
+//! ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]), locks
+//! ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
 // Derived code uses the name `flashgc_base`, also for types of this crate.
 extern crate self as flashgc_base;
 
-/// Returns an error with this text from the function if the condition holds. The error is a `String`, or is made
-/// of one.
+/// Returns an error with this text from the function if the condition holds. The error is a
+/// `String`, or is made of one.
 #[macro_export]
 macro_rules! fail_if {
     ($condition:expr, $($message:tt)+) => {

@@ -1,5 +1,5 @@
-//! Deliberately wrong engines. A published figure that a wrong engine meets as well as the right one
-//! proves nothing; `flashgc reproduce --mutants` asks which figures tell them apart.
+//! Deliberately wrong engines. A published figure that a wrong engine meets as well as the right
+//! one proves nothing; `flashgc reproduce --mutants` asks which figures tell them apart.
 //!
 //! They exist with the feature `mutants` only. Without it [`on`] is the constant `false`, and the
 //! compiler leaves nothing of them. One is chosen for the whole process, while nothing runs.

@@ -116,8 +116,8 @@ pub trait Documented {
     }
 }
 
-/// Returns an error from the function if the condition holds. After the condition come the hint, and the message
-/// with all that [`format!`] puts into it.
+/// Returns an error from the function if the condition holds. After the condition come the hint,
+/// and the message with all that [`format!`] puts into it.
 #[macro_export]
 macro_rules! refuse_if {
     ($condition:expr, $hint:expr, $($message:tt)+) => {
@@ -325,8 +325,8 @@ impl Params {
         &self.owner
     }
 
-    /// Returns the parameters among `names` whose value differs from the default that `declared` gives
-    /// them, each as `name=value`.
+    /// Returns the parameters among `names` whose value differs from the default that `declared`
+    /// gives them, each as `name=value`.
     pub fn changed(&self, declared: &[Param], names: &[&str]) -> Vec<String> {
         let usual = |param: &Param| self.default_of(param);
         declared

@@ -1,8 +1,8 @@
 //! Streams: numbers that the host gives to its writes. With them a drive can keep data apart that
 //! live for different times, or belong to different tenants.
 
-/// The number of a stream. A write of FDP names a placement identifier, and a file of Linux a write life
-/// time hint; both are numbers like this.
+/// The number of a stream. A write of FDP names a placement identifier, and a file of Linux a write
+/// life time hint; both are numbers like this.
 pub type StreamId = u8;
 
 /// Stands for no stream, in lists with an entry for every write. No stream has this number.

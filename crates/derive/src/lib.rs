@@ -1,5 +1,5 @@
-//! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as bytes
-//! (`snapshot`), the arithmetic of counts (`counts`) and the description of results (`described`).
+//! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as
+//! bytes (`snapshot`) and the arithmetic of counts (`counts`).
 //!
 //! A field without a word is saved as a value. So a new field is saved, has a word that says
 //! something else, or does not compile.
@@ -26,10 +26,10 @@ use syn::{
 /// - `state`: a state itself;
 /// - `skip`: not saved, since it belongs to the configuration or follows from the rest.
 ///
-/// The struct may have `#[snapshot(named = "...")]`, the name of its section; `then = METHOD`, which
-/// checks values that would do harm if wrong; and `refused = "..."`, the reason why it is never saved.
-/// The bytes are those of the values, the tables, the lists of tables and the states, each in the order of
-/// the fields.
+/// The struct may have `#[snapshot(named = "...")]`, the name of its section; `then = METHOD`,
+/// which checks values that would do harm if wrong; and `refused = "..."`, the reason why it is
+/// never saved. The bytes are those of the values, the tables, the lists of tables and the states,
+/// each in the order of the fields.
 #[proc_macro_derive(State, attributes(snapshot))]
 pub fn state(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

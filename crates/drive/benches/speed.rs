@@ -1,10 +1,10 @@
-//! The speed of the counting drive, against the speed of light: a bare loop that does only the memory
-//! accesses that no page-mapped simulator can avoid, measured in the same run.
+//! The speed of the counting drive, against the speed of light: a bare loop that does only the
+//! memory accesses that no page-mapped simulator can avoid, measured in the same run.
 //!
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block) and
-//! `-- --victim greedy --victim bsgc:ratio=live` the policies, `-- --placement dac` the placement on
-//! the pool frontier. Policies that ask for hints learn a quarter of the pages ahead.
+//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block)
+//! and `-- --victim greedy --victim bsgc:ratio=live` the policies, `-- --placement dac` the
+//! placement on the pool frontier. Policies that ask for hints learn a quarter of the pages ahead.
 
 mod bare;
 

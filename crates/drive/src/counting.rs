@@ -25,8 +25,8 @@ pub trait Drive: State + Send {
     /// Returns `true` if the drive's life is over.
     fn has_ended(&self) -> bool;
 
-    /// Returns the moment at which the first block wore out, and the counts of the host's commands until
-    /// then.
+    /// Returns the moment at which the first block wore out, and the counts of the host's commands
+    /// until then.
     fn first_failure(&self) -> Option<(Moment, HostCommands)>;
 
     /// Returns the swap traffic, or `None` without a page cache.
@@ -137,8 +137,8 @@ pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
 }
 
 impl CountingDrive {
-    /// Returns a drive at the beginning of `workload`, which it asks for `batch_len` commands at a time.
-    /// Results do not depend on `batch_len`.
+    /// Returns a drive at the beginning of `workload`, which it asks for `batch_len` commands at a
+    /// time. Results do not depend on `batch_len`.
     pub fn new(layer: Box<dyn Translation>, workload: Box<dyn Workload>, batch_len: usize) -> Self {
         Self {
             layer,
@@ -201,8 +201,8 @@ impl CountingDrive {
         self.layer.has_ended()
     }
 
-    /// Returns the moment at which the first block wore out, and the counts of the host's commands until
-    /// then.
+    /// Returns the moment at which the first block wore out, and the counts of the host's commands
+    /// until then.
     pub fn first_failure(&self) -> Option<(Moment, HostCommands)> {
         Some((self.layer.wear()?.first_failure()?, self.commands_at_first_failure?))
     }
@@ -216,8 +216,8 @@ impl CountingDrive {
         }
     }
 
-    /// Executes commands up to one batch, and not beyond `target` (a position, not a distance). Returns
-    /// `false` when the target is reached, or the workload or the drive's life has ended.
+    /// Executes commands up to one batch, and not beyond `target` (a position, not a distance).
+    /// Returns `false` when the target is reached, or the workload or the drive's life has ended.
     pub fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         let mut went_on = false;
         while self.step_to_word(target)? {
@@ -350,9 +350,9 @@ impl CountingDrive {
         first.filter(|_| self.commands_at_first_failure.is_none())
     }
 
-    /// Returns the counts of the host's commands, without reads, when the commands before number `end`
-    /// of the batch are done. Also returns the number of writes of less than a page that are counted
-    /// then.
+    /// Returns the counts of the host's commands, without reads, when the commands before number
+    /// `end` of the batch are done. Also returns the number of writes of less than a page that are
+    /// counted then.
     #[inline]
     fn commands_until(&self, end: usize) -> (HostCommands, usize) {
         let (mut commands, mut shortened) = (self.commands, self.shortened);
@@ -366,8 +366,8 @@ impl CountingDrive {
         (commands, shortened)
     }
 
-    /// Executes the flush commands that come before the next command. Returns the number of the command
-    /// that the next flush comes before.
+    /// Executes the flush commands that come before the next command. Returns the number of the
+    /// command that the next flush comes before.
     #[inline]
     fn flush(&mut self) -> usize {
         let is_due = |&&before: &&u32| before as usize <= self.done;
@@ -405,8 +405,8 @@ impl CountingDrive {
         Ok(next.unwrap_or(self.batch.pages.len()))
     }
 
-    /// Executes commands up to `end`. Runs between TRIMs go to the layer as one batch of writes, since a
-    /// read changes nothing. A layer that follows reads gets each of them.
+    /// Executes commands up to `end`. Runs between TRIMs go to the layer as one batch of writes,
+    /// since a read changes nothing. A layer that follows reads gets each of them.
     fn execute_mixed(
         &mut self,
         end: usize,
@@ -441,8 +441,8 @@ impl CountingDrive {
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
             if let Some(first) = self.unnoted_failure() {
-                // The failure came with the write after the `done` ones. Commands before it that are no
-                // writes are reads.
+                // The failure came with the write after the `done` ones. Commands before it that
+                // are no writes are reads.
                 let done = (first.counters.host_pages - host_pages) as usize;
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
                 let (until, _) = self.commands_until(self.done + before);
@@ -489,8 +489,8 @@ fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
     writes.truncate(kept);
 }
 
-/// Names the streams of `pages`, which the layer writes next. Returns the number of pages named: less
-/// than all if a page comes twice in different streams.
+/// Names the streams of `pages`, which the layer writes next. Returns the number of pages named:
+/// less than all if a page comes twice in different streams.
 fn name(
     layer: &mut dyn Translation,
     pages: &[u32],

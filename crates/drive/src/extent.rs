@@ -19,7 +19,8 @@ pub enum Unit {
     Writes,
     /// Calls of the victim policy.
     Collections,
-    /// Page commands of any kind, reads included: those of the workload, also behind a host's cache.
+    /// Page commands of any kind, reads included: those of the workload, also behind a host's
+    /// cache.
     Commands,
 }
 
@@ -46,8 +47,8 @@ pub enum Length {
     Requests(u64),
     /// A number of replays of a trace.
     Passes(u64),
-    /// Until amplification has settled: replays of a trace, or drive writes of a workload without end, but at
-    /// most this number.
+    /// Until amplification has settled: replays of a trace, or drive writes of a workload without
+    /// end, but at most this number.
     Settled(u64),
     /// A run until `first-failure` or `system-failure`, however long it takes.
     Until(String),
@@ -123,8 +124,8 @@ pub struct Plan {
     pub doubling: Option<Doubling>,
 }
 
-/// The most page commands that a run may take for its page writes, if nearly all of them are reads or
-/// discards: ten seconds' worth of reads.
+/// The most page commands that a run may take for its page writes, if nearly all of them are reads
+/// or discards: ten seconds' worth of reads.
 const MOST_FOR_WRITES: u64 = 2_000_000_000;
 
 /// A trace has few writes if it has at least this many page commands for each page write.
@@ -284,7 +285,8 @@ impl Plan {
         }
     }
 
-    /// Returns the units that are measured when the run is lengthened for the `round`th time, from 0.
+    /// Returns the units that are measured when the run is lengthened for the `round`th time, from
+    /// 0.
     pub fn round(&self, round: u32) -> u64 {
         match &self.doubling {
             Some(rule) if round > 0 => rule.until(round + 1) - rule.until(round),
@@ -412,7 +414,8 @@ mod tests {
         );
         let error = of("0", Length::Collections(200_000), 8).unwrap_err();
         assert!(error.starts_with("the run waits for at least 200000 page writes, and"), "{error}");
-        // The hints work, and so does a trace of which a hundredth is writes, however long it takes.
+        // The hints work, and so does a trace of which a hundredth is writes, however long it
+        // takes.
         assert!(of("1/3", Length::Settled(100), 8).is_ok());
         assert!(of("0", Length::Passes(1 << 40), 8).is_ok());
         assert!(of("0", Length::Writes("1000000x".into()), 934).is_ok());

@@ -1,5 +1,5 @@
-//! The counting drive, alone and under a page cache, and what all drives share: workloads to run on,
-//! lengths of runs, statistics, faults.
+//! The counting drive, alone and under a page cache, and what all drives share: workloads to run
+//! on, lengths of runs, statistics, faults.
 //!
 //! This crate parses no traces and decides nothing that a policy should decide.
 

@@ -94,8 +94,8 @@ pub fn spread(values: &[f64]) -> f64 {
     counts.filter_map(|count| batched(values, count)).reduce(f64::max).unwrap_or(f64::INFINITY)
 }
 
-/// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if there
-/// are not enough passes for them. Passes that do not fill a batch are left out at the front.
+/// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if
+/// there are not enough passes for them. Passes that do not fill a batch are left out at the front.
 fn batched(values: &[f64], count: usize) -> Option<f64> {
     let size = values.len().checked_div(count).filter(|&size| size > 0)?;
     let batches: Vec<f64> = values[values.len() % size..].chunks_exact(size).map(mean).collect();
@@ -136,7 +136,8 @@ impl Rule {
         ((passes as f64 * self.warmup).ceil() as usize).min(passes.saturating_sub(1))
     }
 
-    /// Returns the numbers of passes after which a run is looked at: each a quarter above the one before.
+    /// Returns the numbers of passes after which a run is looked at: each a quarter above the one
+    /// before.
     fn looks(&self) -> impl Iterator<Item = u64> {
         let first = FIRST_LOOK.max(self.fewest);
         let most = self.most;
@@ -199,7 +200,8 @@ mod tests {
 
     #[test]
     fn one_calm_look_is_not_enough() {
-        // The first look measures passes 7 and 8 of the transient, the second none, the third again none.
+        // The first look measures passes 7 and 8 of the transient, the second none, the third again
+        // none.
         assert_eq!(passes(RULE, |pass| if pass < 9 { 4.0 } else { 2.0 }), 32);
     }
 

@@ -1,4 +1,5 @@
-//! The writes that bring a drive into its steady state before anything is measured, and the rule that ends them.
+//! The writes that bring a drive into its steady state before anything is measured, and the rule
+//! that ends them.
 
 use flashgc_base::snapshot::Value;
 
@@ -76,8 +77,8 @@ impl Preparation {
         writes_at(first, looks + 1)
     }
 
-    /// Adds an interval. Returns `true` if it is time to look whether the drive has settled: after 5 drive writes, 10,
-    /// 20 and so on.
+    /// Adds an interval. Returns `true` if it is time to look whether the drive has settled: after
+    /// 5 drive writes, 10, 20 and so on.
     pub fn add(&mut self, interval: Interval) -> bool {
         self.written += interval.host_pages;
         self.intervals.push(interval);
@@ -118,7 +119,8 @@ impl Preparation {
             && !drift(&[halves(&self.intervals).1.to_vec()]).is_some_and(exceeds_chance)
     }
 
-    /// Returns about how many page writes show that the drive has settled, more than there were so far.
+    /// Returns about how many page writes show that the drive has settled, more than there were so
+    /// far.
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written.max(1) as f64;
         // Before the end of the first half the number of rewrites is unknown.
@@ -178,7 +180,8 @@ mod tests {
         let mut preparation = Preparation::new(40_000);
         let mut looks = Vec::new();
         while preparation.written() < 24 * 40_000 {
-            // Half of the pages are never written; of the others, a drive write is two writes of each.
+            // Half of the pages are never written; of the others, a drive write is two writes of
+            // each.
             let pages = (0..preparation.interval()).map(|_| rng.below(20_000)).collect();
             preparation.touched().add(&Batch { pages, ..Batch::default() });
             let next = preparation.next_look() / 40_000;

@@ -1,7 +1,8 @@
-//! The level that write amplification settles at under a workload without end, and the rule that ends its runs.
+//! The level that write amplification settles at under a workload without end, and the rule that
+//! ends its runs.
 //!
-//! The length of a run doubles until its second half, which is measured, agrees with the quarter before it. Its rate
-//! of errors was measured for every policy: `make coverage`, `docs/steady.md`.
+//! The length of a run doubles until its second half, which is measured, agrees with the quarter
+//! before it. Its rate of errors was measured for every policy: `make coverage`, `docs/steady.md`.
 
 use crate::passes::BATCHES;
 use crate::stats::{Interval, batch_means, exceeds_chance, half_width95, halves, mean};
@@ -60,8 +61,8 @@ pub fn spread(intervals: &[Interval]) -> f64 {
     }
 }
 
-/// Returns the level of write amplification over `measured`, with the intervals `before` it from the run's first
-/// write; `None` without writes.
+/// Returns the level of write amplification over `measured`, with the intervals `before` it from
+/// the run's first write; `None` without writes.
 ///
 /// The reference is the mean over the second half of the writes before. With a transient that falls
 /// as 1/t, the distance of the measured mean from the final level is a known multiple of its
@@ -94,9 +95,9 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<SettlingLevel
     Some(SettlingLevel { mean, spread, left, chance })
 }
 
-/// Returns the distance of the mean over a measured part from the level, in units of its distance from the
-/// reference, for a transient that falls as 1/t. `share` of the run is before the measured part, and its second
-/// half is the reference.
+/// Returns the distance of the mean over a measured part from the level, in units of its distance
+/// from the reference, for a transient that falls as 1/t. `share` of the run is before the measured
+/// part, and its second half is the reference.
 fn off(share: f64) -> f64 {
     let measured = -share.ln() / (1.0 - share);
     let reference = 2f64.ln() / (share / 2.0);
@@ -151,8 +152,8 @@ pub struct Doubling {
     pub reach: Reach,
 }
 
-/// Returns the writes at look number `look` of looks that each have twice the writes of the one before, `first` at
-/// number 1.
+/// Returns the writes at look number `look` of looks that each have twice the writes of the one
+/// before, `first` at number 1.
 pub(crate) fn writes_at(first: u64, look: u32) -> u64 {
     first.saturating_mul(1 << look.saturating_sub(1).min(63))
 }
@@ -275,7 +276,8 @@ mod tests {
         assert!(goes_on(SettlingLevel { left: 0.02, ..calm }, 4.0));
         assert!(!goes_on(SettlingLevel { left: 0.01, ..calm }, 4.0));
         assert!(goes_on(SettlingLevel { spread: 0.021, chance: 0.1, ..calm }, 4.0));
-        // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited for.
+        // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited
+        // for.
         assert_eq!(reach.run_needed(50, Some(0.05)), 8000);
         assert!(!goes_on(calm, 0.05));
         assert!(!rule.goes_on(6400, Some(calm), Some(4.0), true), "it has an end");

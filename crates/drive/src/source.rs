@@ -65,13 +65,14 @@ pub trait Source: Send + Sync {
     /// Returns the counts of one replay, or `None` if it has no end.
     fn pass(&self) -> Option<Pass>;
 
-    /// Returns the page commands that are read for one replay of [`Self::open_changes`]; `None` if it has no
-    /// end.
+    /// Returns the page commands that are read for one replay of [`Self::open_changes`]; `None` if
+    /// it has no end.
     fn changes(&self) -> Option<u64> {
         self.pass().map(|pass| pass.commands)
     }
 
-    /// Returns the number of page commands of its first `requests` requests, on a drive that offers `space`.
+    /// Returns the number of page commands of its first `requests` requests, on a drive that offers
+    /// `space`.
     ///
     /// # Errors
     /// The errors of the trace.
@@ -106,8 +107,8 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// Returns `true` if `workload` is the path of a trace: it is no generator's spec, and there is such a
-/// file or it looks like a path.
+/// Returns `true` if `workload` is the path of a trace: it is no generator's spec, and there is
+/// such a file or it looks like a path.
 pub fn is_trace(workload: &str) -> bool {
     let name = workload.split(':').next().unwrap_or_default().trim();
     let mut names = generators().iter().map(|info| info.name);

@@ -100,7 +100,8 @@ pub fn is_unknown((drift, half): (f64, f64)) -> bool {
     drift.abs() + half > MOST_DRIFT
 }
 
-/// Returns `true` if a drift, given with half its interval, is no more than chance, and known well enough.
+/// Returns `true` if a drift, given with half its interval, is no more than chance, and known well
+/// enough.
 pub fn is_settled(drift: (f64, f64)) -> bool {
     !exceeds_chance(drift) && !is_unknown(drift)
 }
@@ -174,8 +175,8 @@ impl Rounds {
     }
 }
 
-/// Returns the rounds of the least steady of `runs`, each with its intervals; `None` if a run has too few
-/// for five rounds.
+/// Returns the rounds of the least steady of `runs`, each with its intervals; `None` if a run has
+/// too few for five rounds.
 pub fn rounds(runs: &[Vec<Interval>]) -> Option<Rounds> {
     let of_run = |intervals: &Vec<Interval>| {
         Rounds::of(<[f64; 5]>::try_from(batch_means(intervals, 5)).ok()?)

@@ -33,7 +33,8 @@ impl SwapSpec {
     /// run `plan`.
     ///
     /// # Errors
-    /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page writes.
+    /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page
+    /// writes.
     pub fn check(
         &self,
         logical_pages: u32,

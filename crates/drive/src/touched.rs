@@ -1,11 +1,13 @@
-//! The pages that a workload writes again: how long it takes until all of them, the coldest too, are rewritten.
+//! The pages that a workload writes again: how long it takes until all of them, the coldest too,
+//! are rewritten.
 
 use std::ops::Range;
 
 use flashgc_base::snapshot::Value;
 use flashgc_workload::{Batch, Op};
 
-/// The most pages that are watched. A drive with more has every 2nd, 4th, 8th and so on watched, drawn by a hash.
+/// The most pages that are watched. A drive with more has every 2nd, 4th, 8th and so on watched,
+/// drawn by a hash.
 const MOST_WATCHED: u32 = 1 << 16;
 
 /// The fewest pages left that show how fast they are written.

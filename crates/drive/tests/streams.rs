@@ -10,7 +10,8 @@ use flashgc_ftl::{Frontier, Geometry, Layout, PlacementSpec, StreamTotals, Victi
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op};
 
-/// Parts that write the same pages in different streams, and one without a stream that reads and TRIMs.
+/// Parts that write the same pages in different streams, and one without a stream that reads and
+/// TRIMs.
 const WORKLOAD: &str = "0.5*hotcold:f=0.1,r=0.9,stream=0 + 0.3*uniform:stream=3 + \
                         0.1*uniform:stream=7,to=0.5 + 0.1*uniform:read=0.3,trim=0.3";
 const WRITES_ALONE: &str = "0.6*hotcold:f=0.02,r=0.9,stream=1 + 0.4*uniform:to=0.1";

@@ -119,8 +119,8 @@ pub struct StreamTotals {
     /// The counts of each stream. The last entry counts writes without a stream, and first
     /// contents.
     pub streams: Vec<StreamCounts>,
-    /// Blocks collected with valid pages in them: their data were moved. Folded blocks of an SLC region are none of
-    /// them: their pages had no reclaim unit yet.
+    /// Blocks collected with valid pages in them: their data were moved. Folded blocks of an SLC
+    /// region are none of them: their pages had no reclaim unit yet.
     pub moved_blocks: u64,
 }
 

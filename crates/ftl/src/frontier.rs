@@ -22,8 +22,9 @@ pub enum Frontier {
     /// left erased, and the host writes to it first; the block that the copies have filled in part
     /// follows. No pool of erased blocks.
     Compact,
-    /// One block for host writes and one for copies, taken from a pool of erased blocks in the order
-    /// of the block allocation. The collector runs while the pool is at its low-water mark or below.
+    /// One block for host writes and one for copies, taken from a pool of erased blocks in the
+    /// order of the block allocation. The collector runs while the pool is at its low-water mark or
+    /// below.
     Pool {
         /// Erased blocks that the collector keeps in the pool.
         low: u32,

@@ -138,8 +138,8 @@ impl Geometry {
         1.0 - f64::from(self.logical_pages) / self.physical_pages() as f64
     }
 
-    /// The spare factor that collections have while `kept` blocks stay erased. It is 0 if these are all of
-    /// the spare space.
+    /// The spare factor that collections have while `kept` blocks stay erased. It is 0 if these are
+    /// all of the spare space.
     pub fn effective_spare(&self, kept: f64) -> f64 {
         let pages = (f64::from(self.blocks) - kept) * f64::from(self.pages_per_block);
         (1.0 - f64::from(self.logical_pages) / pages).max(0.0)

@@ -1,13 +1,13 @@
-//! The history of blocks: the class for which each was opened and the time at which it was closed. It is
-//! kept only for policies that ask for it.
+//! The history of blocks: the class for which each was opened and the time at which it was closed.
+//! It is kept only for policies that ask for it.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 
 use flashgc_base::table::bytes_of;
 
-/// A class of data. Every class has an open block of its own, and a block keeps the class for which it was
-/// opened; the first contents of a drive belong to class 0.
+/// A class of data. Every class has an open block of its own, and a block keeps the class for which
+/// it was opened; the first contents of a drive belong to class 0.
 pub type Class = u8;
 
 /// The class of a block on a drive without a placement.

@@ -49,8 +49,8 @@ pub trait Layer: State + Send {
     /// Returns the layer as a taker of streams; `None` where writes name none.
     fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
 
-    /// Returns the layer as a taker of hints; `None` where neither policy nor placement has a use for
-    /// them.
+    /// Returns the layer as a taker of hints; `None` where neither policy nor placement has a use
+    /// for them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
     /// Returns the layer as a reporter of the pages that it moves; `None` if it cannot report them.
@@ -141,8 +141,9 @@ pub trait TakesStreams {
     /// A page that the drive does not have.
     fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
 
-    /// Returns the stream of the data that `page` has; [`NO_STREAM`](flashgc_base::stream::NO_STREAM) for
-    /// none, and for a page that the drive does not have.
+    /// Returns the stream of the data that `page` has;
+    /// [`NO_STREAM`](flashgc_base::stream::NO_STREAM) for none, and for a page that the drive does
+    /// not have.
     fn of(&self, page: u32) -> StreamId;
 
     /// Sets the stream of the data of each page, on a drive that has lost its table of streams.
@@ -165,8 +166,8 @@ pub trait TakesHints {
     /// A page that the drive does not have.
     fn cancel(&mut self, pages: &[u32]) -> Result<(), FtlError>;
 
-    /// Returns `true` if `page`, which the drive has, is hinted: the host has data there and will write
-    /// it soon.
+    /// Returns `true` if `page`, which the drive has, is hinted: the host has data there and will
+    /// write it soon.
     fn is_hinted(&mut self, page: u32) -> bool;
 
     /// The power fails: the host's cache is gone, and with it all hints.

@@ -36,8 +36,8 @@ pub struct Layout {
     pub buffer: PageBuffer,
     /// Blocks in SLC mode, of a map over planes; `None` for none.
     pub slc: Option<SlcRegion>,
-    /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives for
-    /// ever.
+    /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives
+    /// for ever.
     pub lifespan: Option<Lifespan>,
     /// The first contents of the drive.
     pub fill: Fill,
@@ -142,8 +142,8 @@ impl Layout {
         }
     }
 
-    /// Blocks of a plane that stay erased between two collections. Open blocks are not among them: they hold
-    /// pages as others do, and closed ones are collected in their place.
+    /// Blocks of a plane that stay erased between two collections. Open blocks are not among them:
+    /// they hold pages as others do, and closed ones are collected in their place.
     pub fn blocks_kept_erased(&self) -> u32 {
         match self.frontier {
             Frontier::Single | Frontier::Double | Frontier::Compact => 0,

@@ -137,7 +137,8 @@ impl Leveller {
         }
     }
 
-    /// Returns this leveller for a drive with these erases, none of whose blocks is a candidate yet.
+    /// Returns this leveller for a drive with these erases, none of whose blocks is a candidate
+    /// yet.
     pub(crate) fn anew(&self, blocks: &BlockTable) -> Self {
         let most_erases = blocks.erase_counts().iter().copied().max().unwrap_or_default();
         Self { most_erases, ..Self::new(self.levelling, blocks) }
@@ -207,8 +208,8 @@ const FAN: usize = 16;
 /// The key of no block.
 const NONE: u64 = u64::MAX;
 
-/// The candidate erased least often, and of equals the one with the lowest number: a tournament tree
-/// whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
+/// The candidate erased least often, and of equals the one with the lowest number: a tournament
+/// tree whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
 #[derive(State)]
 struct LeastErased {
     /// The key of each node's winner: its erase count in the upper 32 bits, its block in the lower

@@ -5,76 +5,80 @@
 //! page store (`store`); the policies are in [`victim`].
 //!
 //! # Addresses and memory
-//! - A *page* of this crate is a mapping unit. If a flash page holds several (`page_buffer.rs`), each unit
-//!   gets its place when it is written, so decisions are those of a drive of small pages. `store/buffer.rs`
-//!   knows which units wait. It pads a flash page that is programmed before it is full.
-//! - A physical page number is `block << offset_bits | offset`: one shift gives the block of a page, for any
-//!   number of pages a block. The reverse map is dense (`block * b + offset`).
-//! - The map takes 4 bytes a logical page, the reverse map 4 bytes a physical page, liveness one bit a
-//!   physical page, and the block table 7 bytes a block. The policy's tracker is added. The sum is 8.5 bytes
-//!   a logical page at 7% over-provisioning.
+//! - A *page* of this crate is a mapping unit. If a flash page holds several (`page_buffer.rs`),
+//!   each unit gets its place when it is written, so decisions are those of a drive of small pages.
+//!   `store/buffer.rs` knows which units wait. It pads a flash page that is programmed before it is
+//!   full.
+//! - A physical page number is `block << offset_bits | offset`: one shift gives the block of a
+//!   page, for any number of pages a block. The reverse map is dense (`block * b + offset`).
+//! - The map takes 4 bytes a logical page, the reverse map 4 bytes a physical page, liveness one
+//!   bit a physical page, and the block table 7 bytes a block. The policy's tracker is added. The
+//!   sum is 8.5 bytes a logical page at 7% over-provisioning.
 //! - `Layout::bytes` and `VictimPolicy::bytes` alone say how much memory a layer needs. The
 //!   estimate before a run and `memory_bytes` are that number. A test compares it with the bytes
 //!   that the allocator gave out.
 //!
 //! # One store, two drivers
-//! The page store (`store`) has the tables, block states, programs, deaths, collections, zombies, wear,
-//! preconditioning and audit. `page_map` drives it in batches that look ahead (counting drive). `stepwise`
-//! drives it one operation at a time, so that requests may come between the steps of a collection (timed
-//! drive). The mutators of the store assert their own invariants in debug builds: a page dies once, a block
-//! does not overflow, a victim is erased empty.
+//! The page store (`store`) has the tables, block states, programs, deaths, collections, zombies,
+//! wear, preconditioning and audit. `page_map` drives it in batches that look ahead (counting
+//! drive). `stepwise` drives it one operation at a time, so that requests may come between the
+//! steps of a collection (timed drive). The mutators of the store assert their own invariants in
+//! debug builds: a page dies once, a block does not overflow, a victim is erased empty.
 //!
-//! Every layer is a `Layer` (`layer.rs`): shape, counts, wear, digest, audit. The counting drive drives a
-//! layer in batches (`Translation`), a drive with a clock one step at a time (`Stepwise`). `mapping.rs` is
-//! the registry of mappings. A capability is a thing that a layer may lack: hints, streams, reports
-//! of moved pages (`layer.rs`), reads that change something, the host's memory (`translation.rs`),
-//! an SLC region (`stepwise`). Callers ask for it. No method does nothing by default.
+//! Every layer is a `Layer` (`layer.rs`): shape, counts, wear, digest, audit. The counting drive
+//! drives a layer in batches (`Translation`), a drive with a clock one step at a time (`Stepwise`).
+//! `mapping.rs` is the registry of mappings. A capability is a thing that a layer may lack: hints,
+//! streams, reports of moved pages (`layer.rs`), reads that change something, the host's memory
+//! (`translation.rs`), an SLC region (`stepwise`). Callers ask for it. No method does nothing by
+//! default.
 //!
-//! Planes share the blocks. Each plane has open blocks, a pool, a policy and streams of its own; the counting
-//! drive has one plane. `store/sorting.rs` says which open block a page goes to, and how much room the host's
-//! writes must leave for copies. Blocks that were never written are candidates with no valid page. Under the
-//! pool frontier they wait in the pool instead.
+//! Planes share the blocks. Each plane has open blocks, a pool, a policy and streams of its own;
+//! the counting drive has one plane. `store/sorting.rs` says which open block a page goes to, and
+//! how much room the host's writes must leave for copies. Blocks that were never written are
+//! candidates with no valid page. Under the pool frontier they wait in the pool instead.
 //!
 //! # Choices
-//! - A block's valid count carries a mark (`NOT_A_CANDIDATE`) while the block may not be picked. So the
-//!   search for the minimum needs no second look.
-//! - A policy names its tracker (`track`). The engine keeps that tracker up to date and no other. Trackers
-//!   get dead pages in batches, between two collections.
-//! - A policy that collects within a class of blocks keeps the classes in its tracker (`track/regions.rs`),
-//!   which learns of every page if it is a copy. So no placement says from which class the next victim comes.
-//! - A kinetic tournament (`track/kinetic.rs`) serves scores that grow with age. Each match of its tree knows
-//!   when its winner will be overtaken, and is played again only then.
-//! - Static wear levelling (`levelling.rs`) takes a candidate that is not the policy's pick. So a tracker may
-//!   lose any candidate; each removes one in O(1) or O(log N).
-//! - A policy that asks gets the history of blocks (`history.rs`): their classes, and when they became
-//!   candidates on two clocks.
-//! - A placement (`placement`) gives the class of open block for a page. Without a placement the frontier
-//!   decides. `store/sorting.rs` asks it, and reports writes, TRIMs, copies with the classes they came from,
-//!   and opened and collected blocks. It reports them on two clocks (programs, and writes of the host). The
-//!   answers of a placement are pure, so both drivers may ask as often as they like.
+//! - A block's valid count carries a mark (`NOT_A_CANDIDATE`) while the block may not be picked. So
+//!   the search for the minimum needs no second look.
+//! - A policy names its tracker (`track`). The engine keeps that tracker up to date and no other.
+//!   Trackers get dead pages in batches, between two collections.
+//! - A policy that collects within a class of blocks keeps the classes in its tracker
+//!   (`track/regions.rs`), which learns of every page if it is a copy. So no placement says from
+//!   which class the next victim comes.
+//! - A kinetic tournament (`track/kinetic.rs`) serves scores that grow with age. Each match of its
+//!   tree knows when its winner will be overtaken, and is played again only then.
+//! - Static wear levelling (`levelling.rs`) takes a candidate that is not the policy's pick. So a
+//!   tracker may lose any candidate; each removes one in O(1) or O(log N).
+//! - A policy that asks gets the history of blocks (`history.rs`): their classes, and when they
+//!   became candidates on two clocks.
+//! - A placement (`placement`) gives the class of open block for a page. Without a placement the
+//!   frontier decides. `store/sorting.rs` asks it, and reports writes, TRIMs, copies with the
+//!   classes they came from, and opened and collected blocks. It reports them on two clocks
+//!   (programs, and writes of the host). The answers of a placement are pure, so both drivers may
+//!   ask as often as they like.
 //! - A placement that must know future writes gets a `Future` when it is made. The counting drive
 //!   makes one by reading the workload a second time. A placement may have two capabilities: to see
 //!   the tables of blocks, up to date after each page (`SeesBlocks`), and to pick the victims
 //!   itself (`PicksVictims`).
 //!
 //! # What the host says
-//! - Hints are a mark in the map entry and a count a block (`store/zombies.rs`). With a map on flash a hint
-//!   uses the entry of its page. They are kept only where a policy or a placement asks for them.
-//!   `collector.rs` names the paper's combinations.
-//! - Streams of writes (`streams.rs`) are kept where the workload names any: a byte a page for its data, one
-//!   for its next write, and the counts of every stream. A drive names the stream of a page before it writes
-//!   the page (`TakesStreams`); the placement is asked with it. The streams of a workload are in its batches
-//!   and requests. `--streams` is a wrapper around any workload, and the stored drive keeps the same table of
-//!   addresses.
-//! - A collection that may look into the host's memory asks through `flashgc_base::residency`. `scheme.rs`
-//!   has the rules for cached pages.
+//! - Hints are a mark in the map entry and a count a block (`store/zombies.rs`). With a map on
+//!   flash a hint uses the entry of its page. They are kept only where a policy or a placement asks
+//!   for them. `collector.rs` names the paper's combinations.
+//! - Streams of writes (`streams.rs`) are kept where the workload names any: a byte a page for its
+//!   data, one for its next write, and the counts of every stream. A drive names the stream of a
+//!   page before it writes the page (`TakesStreams`); the placement is asked with it. The streams
+//!   of a workload are in its batches and requests. `--streams` is a wrapper around any workload,
+//!   and the stored drive keeps the same table of addresses.
+//! - A collection that may look into the host's memory asks through `flashgc_base::residency`.
+//!   `scheme.rs` has the rules for cached pages.
 //!
 //! # Other maps
-//! Log-block maps (`log_map`) map data blocks by blocks and a few log blocks by pages. `hybrid.rs` is the
-//! flash and its merges; `fast.rs` and `bast.rs` are the ways to use log blocks. `dftl` keeps a page map on
-//! flash and a part of it in memory. `dftl/cache.rs` says what must be read and programmed. Without a clock
-//! that is done at once (`dftl/at_once.rs`, for both drives); with one the timed drive's room `mapping` does
-//! it.
+//! Log-block maps (`log_map`) map data blocks by blocks and a few log blocks by pages. `hybrid.rs`
+//! is the flash and its merges; `fast.rs` and `bast.rs` are the ways to use log blocks. `dftl`
+//! keeps a page map on flash and a part of it in memory. `dftl/cache.rs` says what must be read and
+//! programmed. Without a clock that is done at once (`dftl/at_once.rs`, for both drives); with one
+//! the timed drive's room `mapping` does it.
 
 mod counters;
 pub mod dftl;

@@ -1,13 +1,13 @@
 //! The page buffer: several mapping units lie in a flash page, and wait until they fill one.
 //!
-//! Everywhere else in this crate a *page* is a mapping unit: the piece of the logical space that has a
-//! map entry of its own. Where a flash page holds several, each unit gets its place when it is written,
-//! and the flash page is programmed with the last of them. Decisions are therefore those of a drive
-//! whose pages have the size of a unit.
+//! Everywhere else in this crate a *page* is a mapping unit: the piece of the logical space that
+//! has a map entry of its own. Where a flash page holds several, each unit gets its place when it
+//! is written, and the flash page is programmed with the last of them. Decisions are therefore
+//! those of a drive whose pages have the size of a unit.
 //!
 //! Data that wait are lost with the power, unless the buffer is protected. A buffer that is not
-//! protected programs a page partly filled when the host asks for it (a flush command), and before a
-//! collection erases the block that it copied from. The rest of such a page is *padding*.
+//! protected programs a page partly filled when the host asks for it (a flush command), and before
+//! a collection erases the block that it copied from. The rest of such a page is *padding*.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::refuse_if;
@@ -17,8 +17,8 @@ use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
 use crate::placement::PlacementSpec;
 
-/// The size of a flash page in mapping units. Units wait in the buffer until they fill a flash page; a loss
-/// of power may destroy them there.
+/// The size of a flash page in mapping units. Units wait in the buffer until they fill a flash
+/// page; a loss of power may destroy them there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageBuffer {
     /// Mapping units of a flash page, at least 1.

@@ -1,14 +1,14 @@
 //! An SLC region: blocks whose cells hold one bit. They have fewer pages and other times.
 //!
-//! The host writes into the region first. Its full blocks are *folded*, the oldest first: their live
-//! pages are copied to normal blocks, and the block is erased. A fold is a collection whose victim is
-//! an SLC block. One map has the pages of both kinds of blocks.
+//! The host writes into the region first. Its full blocks are *folded*, the oldest first: their
+//! live pages are copied to normal blocks, and the block is erased. A fold is a collection whose
+//! victim is an SLC block. One map has the pages of both kinds of blocks.
 //!
-//! The region is a part of each plane: blocks that no policy sees, an open block for the host's writes and,
-//! without a placement, one for folded pages. With a placement, each folded page goes to the class of its
-//! write (`store/sorting.rs`). Trackers learn only what pages inherit there (`Origin`, `folded`). A fold goes
-//! the way of all collections. Page operations and collections carry a mark for cells of an SLC block.
-//! Without a region all this is one branch a write.
+//! The region is a part of each plane: blocks that no policy sees, an open block for the host's
+//! writes and, without a placement, one for folded pages. With a placement, each folded page goes
+//! to the class of its write (`store/sorting.rs`). Trackers learn only what pages inherit there
+//! (`Origin`, `folded`). A fold goes the way of all collections. Page operations and collections
+//! carry a mark for cells of an SLC block. Without a region all this is one branch a write.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
@@ -76,8 +76,8 @@ impl SlcRegion {
         own.saturating_add(folded)
     }
 
-    /// Erased blocks that the collector keeps beside those for the copies of `placement`: one for each class
-    /// that takes no copies, as a fold may open a block for every class.
+    /// Erased blocks that the collector keeps beside those for the copies of `placement`: one for
+    /// each class that takes no copies, as a fold may open a block for every class.
     pub fn kept_for_folds(placement: &PlacementSpec) -> u32 {
         // `kept` counts one block for each class, and one for every class of copies but the first.
         let for_copies = placement.kept_for_copies();

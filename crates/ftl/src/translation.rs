@@ -46,15 +46,15 @@ pub trait Translation: Layer {
     /// Returns the layer as a follower of reads; `None` where a read changes nothing.
     fn reads(&mut self) -> Option<&mut dyn FollowsReads>;
 
-    /// Returns the layer as a user of the host's memory by collections; `None` where they cannot look
-    /// into it.
+    /// Returns the layer as a user of the host's memory by collections; `None` where they cannot
+    /// look into it.
     fn memory(&mut self) -> Option<&mut dyn SharesMemory>;
 
     /// The block table.
     fn blocks(&self) -> &BlockTable;
 
-    /// The host wants all that it has written to survive a loss of power. Pages that wait for others in
-    /// a page buffer without protection are programmed.
+    /// The host wants all that it has written to survive a loss of power. Pages that wait for
+    /// others in a page buffer without protection are programmed.
     fn flush(&mut self);
 
     /// Returns the block of a logical page and its offset there; `None` if it has no data.

@@ -1,5 +1,5 @@
-//! The registry of victim policies: their list, their names and parameters, and the layers made with
-//! them. The policies are in [`victim`](crate::victim).
+//! The registry of victim policies: their list, their names and parameters, and the layers made
+//! with them. The policies are in [`victim`](crate::victim).
 
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
@@ -16,8 +16,8 @@ use crate::track::Tracker;
 use crate::translation::Translation;
 use crate::victim::{self, ByPlacement, External, MakePick, VictimPolicy};
 
-/// The policies, in the order in which listings show them. With a `static`, each test program of the crate
-/// would compile them all.
+/// The policies, in the order in which listings show them. With a `static`, each test program of
+/// the crate would compile them all.
 const POLICIES: &[VictimInfo] = &[
     VictimInfo::of::<victim::fifo::Fifo>(include_str!("victim/fifo.rs")),
     VictimInfo::of::<victim::greedy::Greedy>(include_str!("victim/greedy.rs")),
@@ -317,7 +317,8 @@ impl Victim {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }
 
-    /// Returns the past that the policy remembers: nothing is known of one from outside, or of a placement.
+    /// Returns the past that the policy remembers: nothing is known of one from outside, or of a
+    /// placement.
     pub fn remembers(&self) -> Remembers {
         match self {
             Self::Registered(spec) => spec.info.remembers,

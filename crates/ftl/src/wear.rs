@@ -84,8 +84,8 @@ impl fmt::Debug for Moment {
 }
 
 impl Wear {
-    /// A new drive whose planes are promised this many pages each. The limits of each plane are drawn
-    /// from a stream of its own. The frontier's needs have been checked.
+    /// A new drive whose planes are promised this many pages each. The limits of each plane are
+    /// drawn from a stream of its own. The frontier's needs have been checked.
     pub(crate) fn new(lifespan: Lifespan, planes: &PlaneLayout, promised: &[u32]) -> Self {
         let Lifespan { endurance, ends_at } = lifespan;
         let geometry = &planes.layout.geometry;

@@ -1,7 +1,7 @@
-//! Every victim policy with every placement and mapping, on both ways to drive the page store, as far
-//! as they are accepted: hints, reads and TRIM between the writes, then the audit. A combination
-//! fails here if a part loses what another part keeps, or if it cannot be saved. On the way each
-//! drive is written to bytes and read into a new drive, and both must go on alike.
+//! Every victim policy with every placement and mapping, on both ways to drive the page store, as
+//! far as they are accepted: hints, reads and TRIM between the writes, then the audit. A
+//! combination fails here if a part loses what another part keeps, or if it cannot be saved. On the
+//! way each drive is written to bytes and read into a new drive, and both must go on alike.
 
 use std::collections::HashSet;
 
@@ -303,7 +303,8 @@ const REGIONS: [(SlcBlocks, bool); 4] = [
     (SlcBlocks::Dynamic { keep: 20, most: 5 }, true),
 ];
 
-/// Layouts with an SLC region, each with and without limited endurance, and one with wear levelling.
+/// Layouts with an SLC region, each with and without limited endurance, and one with wear
+/// levelling.
 fn layouts_with_region(placement: &PlacementSpec, number: usize) -> Vec<Layout> {
     let (blocks, waits) = REGIONS[number % REGIONS.len()];
     let geometry = Geometry::with_spare(168, 16, 0.6).unwrap();

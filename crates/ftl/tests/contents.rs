@@ -1,5 +1,5 @@
-//! A store made again from what a drive holds: it is whole, has the same pages in the same places, goes
-//! on, and refuses contents that contradict themselves.
+//! A store made again from what a drive holds: it is whole, has the same pages in the same places,
+//! goes on, and refuses contents that contradict themselves.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{

@@ -128,8 +128,8 @@ fn zombies_are_copied_to_a_block_of_their_own() {
     layer.write(&(0..16).collect::<Vec<_>>()).unwrap();
     layer.hints().hint(&[1, 5, 9, 13]).unwrap();
     // Rewrites fill two blocks, and three of nine are left erased: the low-water mark of two, and
-    // one for the second class. The next write collects blocks 0 and 1: each gives a block back, but
-    // the first opened two.
+    // one for the second class. The next write collects blocks 0 and 1: each gives a block back,
+    // but the first opened two.
     layer.write(&[0, 4, 8, 12, 2, 6, 10, 14]).unwrap();
     layer.write(&[0]).unwrap();
     layer.audit().unwrap();

@@ -48,8 +48,9 @@ fn bears(limit: u32, ends_at: EndOfLife) -> Option<Lifespan> {
     Some(Lifespan { endurance: Endurance::Fixed { limit }, ends_at })
 }
 
-/// Two blocks of two pages that bear two erases each take 8 pages, and no more. The drive goes on without
-/// them: 20 blocks, of which 4 are promised and 7 kept, the region among them, have a reserve of 9.
+/// Two blocks of two pages that bear two erases each take 8 pages, and no more. The drive goes on
+/// without them: 20 blocks, of which 4 are promised and 7 kept, the region among them, have a
+/// reserve of 9.
 #[test]
 fn a_worn_slc_block_leaves_the_region_and_costs_the_reserve_nothing() {
     let geometry = Geometry::new(20, 6, 24).unwrap();
@@ -241,8 +242,8 @@ fn a_write_that_waits_for_a_fold_closes_no_block() {
     assert_eq!(map.blocks_for_host(0), map.free_blocks(0));
 }
 
-/// No block waits to be folded while the only one is folded, and the region has no room: a write waits for the end of
-/// the fold.
+/// No block waits to be folded while the only one is folded, and the region has no room: a write
+/// waits for the end of the fold.
 #[test]
 fn a_write_waits_for_the_fold_under_way() {
     for blocks in [SlcBlocks::Static(1), SlcBlocks::Dynamic { keep: 2, most: 1 }] {
@@ -269,8 +270,8 @@ fn a_write_waits_for_the_fold_under_way() {
     }
 }
 
-/// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never. Blocks
-/// set aside are not compared with those, and lent ones are, since they are normal again.
+/// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never.
+/// Blocks set aside are not compared with those, and lent ones are, since they are normal again.
 #[test]
 fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
     for (blocks, is_levelled) in
@@ -421,7 +422,8 @@ impl Placement for Told {
     }
 }
 
-/// As long as nothing is collected, a placement gets the messages that it gets on a drive without a region.
+/// As long as nothing is collected, a placement gets the messages that it gets on a drive without a
+/// region.
 #[test]
 fn a_placement_hears_nothing_of_the_region() {
     let told = [false, true].map(|has_region| {
@@ -627,8 +629,8 @@ fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
     }
 }
 
-/// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more than
-/// 12000 collections makes room for folds, and the host writes into the region alone.
+/// A drive of 12 blocks ends after 1000 x 12 collections without a host write. Here each of more
+/// than 12000 collections makes room for folds, and the host writes into the region alone.
 #[test]
 fn writes_into_the_slc_region_show_that_collections_get_somewhere() {
     let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };

@@ -104,7 +104,8 @@ fn one_plane_decides_as_the_counting_drive_for_every_policy() {
     }
 }
 
-/// Handles that leave their blocks before these are full, on every plane: no policy miscounts, and no page is lost.
+/// Handles that leave their blocks before these are full, on every plane: no policy miscounts, and
+/// no page is lost.
 #[test]
 fn blocks_that_handles_leave_are_collected() {
     let geometry = Geometry::with_spare(200, 16, 0.3).unwrap();
@@ -332,8 +333,8 @@ impl Data {
     }
 }
 
-/// Takes one step of the collection of `plane`, if one may be taken; begins one while few blocks are
-/// erased.
+/// Takes one step of the collection of `plane`, if one may be taken; begins one while few blocks
+/// are erased.
 fn step(map: &mut dyn Stepwise, data: &mut Data, plane: u32, low: u32, stream: &mut Stream) {
     if map.victim(plane).is_none() {
         if map.free_blocks(plane) <= low + 2 {
@@ -453,8 +454,8 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());
 }
 
-/// A drive whose collections free nothing gives up after 1000 a block. Each host write in between begins the count
-/// anew, or a long run would end.
+/// A drive whose collections free nothing gives up after 1000 a block. Each host write in between
+/// begins the count anew, or a long run would end.
 #[test]
 fn collections_that_make_room_are_never_too_many() {
     let geometry = Geometry::new(8, 4, 12).unwrap();

@@ -62,7 +62,8 @@ impl<P: VictimPolicy> Hand<P> {
     }
 
     /// Programs the four pages of `block` in place of those of `from`, the last one at `clock`, and
-    /// closes it: copies if `copied`, data of the host otherwise. `None` for pages that had no data.
+    /// closes it: copies if `copied`, data of the host otherwise. `None` for pages that had no
+    /// data.
     fn replace(&mut self, block: BlockId, from: Option<BlockId>, copied: bool, clock: u64) {
         for offset in 0..4 {
             let time = clock - 3 + u64::from(offset);
@@ -399,8 +400,8 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
     }
     // u is below 0.5 in the fourth block that the hand looks at.
     assert_eq!(hand.pick(), Some(3));
-    // Block 5 is the sixth, and six are 70% of the nine blocks left: the hand goes back to the first.
-    // Six pages are more than a block's worth: 0.7 from now on.
+    // Block 5 is the sixth, and six are 70% of the nine blocks left: the hand goes back to the
+    // first. Six pages are more than a block's worth: 0.7 from now on.
     assert_eq!(hand.collect(3, 4).pick(), Some(5));
     assert_eq!(hand.collect(5, 4).pick(), Some(2));
     // Three looks are behind it; block 4 makes four of seven. 0.75 is not above 3/4, so four more

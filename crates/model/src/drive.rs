@@ -6,7 +6,7 @@
 pub struct ModelError {
     /// The fault, with the parameter's name first.
     pub message: String,
-    /// What to try instead.
+    /// A hint: the values that are allowed, or another model.
     pub hint: String,
 }
 

@@ -6,7 +6,8 @@ use flashgc_model::{Drive, HotCold};
 use proptest::prelude::*;
 
 /// S_f, FIFO, greedy for b = 16, 32, 64, 128, Desnoyers' greedy for b = 16 and 64: worked out with
-/// programs of their own (Lambert's W for FIFO, a scan of all levels for greedy), to the digits given.
+/// programs of their own (Lambert's W for FIFO, a scan of all levels for greedy), to the digits
+/// given.
 const UNIFORM: [(f64, f64, [f64; 4], [f64; 2]); 6] = [
     (0.03, 16.8367, [8.5773, 11.3148, 13.5058, 14.9669], [8.3316, 13.3928]),
     (0.06, 8.5070, [5.7724, 6.8523, 7.5729, 7.9969], [5.6513, 7.5465]),
@@ -125,8 +126,9 @@ fn greedy_holds_at_its_edges() {
 
 #[test]
 fn fifo_keeps_its_digits_near_the_branch_point() {
-    // 1 / S_f series of WA = alpha / v with psi(v) = S_f / (1 - S_f), by inverting psi term by term:
-    // WA = 1 / (2 S_f) + 1 / 6 + S_f / 18 + ..., here where the next term is below 1e-13 of it.
+    // 1 / S_f series of WA = alpha / v with psi(v) = S_f / (1 - S_f), by inverting psi term by
+    // term: WA = 1 / (2 S_f) + 1 / 6 + S_f / 18 + ..., here where the next term is below 1e-13 of
+    // it.
     for spare in [1e-6, 1e-7, 1e-9, 1e-12] {
         let series = 0.5 / spare + 1.0 / 6.0 + spare / 18.0;
         let found = fifo_of(spare, &Classes::uniform());

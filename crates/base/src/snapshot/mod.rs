@@ -1,9 +1,10 @@
 //! Snapshots: the state of an object as bytes, and back.
 //!
-//! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists, counters.
-//! A [`State`] is first made anew from its configuration, and then overwritten in place: a policy's
-//! parameters, a drive's shape and the type behind a trait object need no bytes. Both are derived from the
-//! declaration of the struct, where a word says which field is saved in another way, or not at all:
+//! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists,
+//! counters. A [`State`] is first made anew from its configuration, and then overwritten in place:
+//! a policy's parameters, a drive's shape and the type behind a trait object need no bytes. Both
+//! are derived from the declaration of the struct, where a word says which field is saved in
+//! another way, or not at all:
 //!
 //! ```
 //! use flashgc_base::snapshot::{State, Value};

@@ -1,5 +1,5 @@
-//! The speed of light of page-mapped simulators: a loop that does only the memory accesses that none
-//! of them can avoid.
+//! The speed of light of page-mapped simulators: a loop that does only the memory accesses that
+//! none of them can avoid.
 
 use std::hint::black_box;
 use std::time::Instant;

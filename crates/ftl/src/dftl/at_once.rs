@@ -14,8 +14,8 @@ pub trait Below {
     /// The physical page of `page`; `None` if it has no data.
     fn place(&self, page: u32) -> Option<u32>;
 
-    /// Writes `page`, with the collections that this needs. Returns `false` at the end of the drive's
-    /// life.
+    /// Writes `page`, with the collections that this needs. Returns `false` at the end of the
+    /// drive's life.
     ///
     /// # Errors
     /// The errors of the map.
@@ -130,8 +130,8 @@ impl MapCache {
         Ok(written)
     }
 
-    /// Brings the map on flash up to date with the pages that collections moved, until the drive's life
-    /// ends.
+    /// Brings the map on flash up to date with the pages that collections moved, until the drive's
+    /// life ends.
     fn settle_at_once(&mut self, map: &mut dyn Below) -> Result<(), FtlError> {
         let most = most_in_a_row(map.layer().geometry());
         for _ in 0..most {

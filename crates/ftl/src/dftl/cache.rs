@@ -81,8 +81,8 @@ impl MapCache {
         Err(Fault::new("a cached map entry names a page that there is not"))
     }
 
-    /// An empty cache of `entries` entries for `pages` pages of the host, `per_page` to a translation
-    /// page. The map on flash has each page where `place` says.
+    /// An empty cache of `entries` entries for `pages` pages of the host, `per_page` to a
+    /// translation page. The map on flash has each page where `place` says.
     pub(super) fn new(
         pages: u32,
         per_page: u32,

@@ -40,11 +40,11 @@ impl<P: VictimPolicy> PageMap<P> {
         Ok(done)
     }
 
-    /// Writes `pages` in order until the host frontier is full, at most b of them. Returns how many,
-    /// and the class of the frontier if it was full before anything was written.
+    /// Writes `pages` in order until the host frontier is full, at most b of them. Returns how
+    /// many, and the class of the frontier if it was full before anything was written.
     ///
-    /// Two passes, each with one table to wait for: first the map, then the live bits. Every page is
-    /// below the number of logical pages.
+    /// Two passes, each with one table to wait for: first the map, then the live bits. Every page
+    /// is below the number of logical pages.
     #[inline]
     fn append(&mut self, pages: &[u32]) -> (usize, Option<Class>) {
         let plane_state = &mut self.store.planes[PLANE as usize];

@@ -114,8 +114,8 @@ impl Placement for Dac {
     }
 
     fn takes_copies(&self, class: Class) -> bool {
-        // Only a young page of the hottest region is copied into it, and without a threshold none is
-        // young.
+        // Only a young page of the hottest region is copied into it, and without a threshold none
+        // is young.
         class != self.hottest || self.hottest == 0 || self.threshold > 0
     }
 

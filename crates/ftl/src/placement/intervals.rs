@@ -155,9 +155,10 @@ mod tests {
         rule.trimmed(11, on(0), at(7));
         assert_eq!(rule.host(11, None, None, at(7)), 3);
         assert_eq!((rule.copy(3, on(0), false, at(7)), write(&mut rule, 1, 7)), (0, 0));
-        // At t = 20 page 0 has the stamps 0, 12, 15, 18, page 1 has 1, 13, 16, 19 and page 2 has 2, 14, 17:
-        // intervals of 5, 4.75 and 6. Pages 3 to 10 are 17 to 10 old. Of these 11 the numbers 2, 5 and 8 in
-        // ascending order are the bounds: 4.75, 5, 6, 10, 11, 12, 13, 14, 15, 16, 17.
+        // At t = 20 page 0 has the stamps 0, 12, 15, 18, page 1 has 1, 13, 16, 19 and page 2 has 2,
+        // 14, 17: intervals of 5, 4.75 and 6. Pages 3 to 10 are 17 to 10 old. Of these 11 the
+        // numbers 2, 5 and 8 in ascending order are the bounds: 4.75, 5, 6, 10, 11, 12, 13, 14, 15,
+        // 16, 17.
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);
         let copies = [0, 1, 2, 10, 9, 8, 6, 5, 3].map(|page| rule.copy(page, on(0), false, at(8)));
         assert_eq!(copies, [0, 0, 1, 1, 1, 2, 2, 3, 3]);
@@ -167,8 +168,8 @@ mod tests {
         // The next sample comes with the sixteenth write, and not before.
         (9..15).for_each(|number| _ = write(&mut rule, 0, number));
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);
-        // At t = 28: 1 and 6.75 of pages 0 and 1, 26/3 of page 2, 23/2 of page 5 (5, 20), and 25, 24, 22,
-        // 21, 20, 19 and 18 of pages 3, 4 and 6 to 10.
+        // At t = 28: 1 and 6.75 of pages 0 and 1, 26/3 of page 2, 23/2 of page 5 (5, 20), and 25,
+        // 24, 22, 21, 20, 19 and 18 of pages 3, 4 and 6 to 10.
         write(&mut rule, 0, 15);
         assert_eq!(rule.quantiles.bounds(), [26.0 / 3.0, 19.0, 22.0]);
     }

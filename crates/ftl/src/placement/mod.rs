@@ -116,8 +116,9 @@ pub trait Placement: State + Send {
     /// drive found after a crash.
     fn holds(&mut self, page: u32, place: Place, now: Now) {}
 
-    /// The host has written `page`, whose data were at `from` and are at `to`; both clocks count it. A
-    /// drive with a clock may write new data in place of a copy: `to` is then the place of that copy.
+    /// The host has written `page`, whose data were at `from` and are at `to`; both clocks count
+    /// it. A drive with a clock may write new data in place of a copy: `to` is then the place of
+    /// that copy.
     fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {}
 
     /// The host has discarded `page`, whose data were at `from`.
@@ -173,7 +174,8 @@ pub trait SeesBlocks {
 
 /// A placement that also picks the victims, if the victim policy of the drive leaves that to it.
 pub trait PicksVictims {
-    /// A candidate of this table, or `None` if there is none. All of its randomness comes from `rng`.
+    /// A candidate of this table, or `None` if there is none. All of its randomness comes from
+    /// `rng`.
     fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId>;
 }
 
@@ -330,7 +332,8 @@ impl PlacementSpec {
         self.info.needs_future
     }
 
-    /// Returns the distance that it sees ahead, in pages written per logical page; `None` if it does not.
+    /// Returns the distance that it sees ahead, in pages written per logical page; `None` if it
+    /// does not.
     pub fn horizon(&self) -> Option<f64> {
         self.needs_future().then(|| self.params.real("horizon"))
     }
@@ -470,7 +473,8 @@ impl PlacementSpec {
         }
     }
 
-    /// Bytes that it keeps on a drive of this shape, without the unknown memory of one from outside.
+    /// Bytes that it keeps on a drive of this shape, without the unknown memory of one from
+    /// outside.
     pub(crate) fn bytes(&self, geometry: &Geometry) -> u64 {
         (self.info.bytes)(&self.params, geometry.into())
     }

@@ -120,8 +120,9 @@ struct Oracle {
     /// Writes that are in sight.
     #[snapshot(skip)]
     horizon: u64,
-    /// The number of writes from each write in sight to the death of its page; 0 if the death is not in sight.
-    /// The entry of a write is at its number modulo the length of the table, a power of two.
+    /// The number of writes from each write in sight to the death of its page; 0 if the death is
+    /// not in sight. The entry of a write is at its number modulo the length of the table, a power
+    /// of two.
     #[snapshot(table)]
     lives: Table<u32>,
     /// The newest write of each page that is in sight.

@@ -80,8 +80,8 @@ impl SepBit {
         Self { classes, lifetime: f64::INFINITY, sum: 0, count: 0, written, first: 0, valid: 0 }
     }
 
-    /// Returns the number of pages that the host has written since it wrote `page`, that write among
-    /// them; infinite if it never did.
+    /// Returns the number of pages that the host has written since it wrote `page`, that write
+    /// among them; infinite if it never did.
     #[inline]
     fn age(&self, page: u32, now: Now) -> f64 {
         match self.written[page as usize] {
@@ -193,7 +193,8 @@ mod tests {
         // Copies while l is infinite: only a page that was never written is infinitely old.
         assert_eq!([0, 1, 3].map(|from| rule.copy(0, on(from), false, at(6))), [2, 3, 3]);
         assert_eq!(rule.copy(7, on(LONG), false, at(6)), 5);
-        // Blocks of 4 pages: 16 of class 0 live for 4 or 6 writes, on average for 5; others do not count.
+        // Blocks of 4 pages: 16 of class 0 live for 4 or 6 writes, on average for 5; others do not
+        // count.
         for number in 0..16 {
             assert_eq!(rule.lifetime, f64::INFINITY);
             let (class, block, pages) = (SHORT, 0, 4);

@@ -155,7 +155,8 @@ mod tests {
         // 100 pages are 4 chunks of 30, the last one of 10.
         let mut rule = rule("sfr:classes=7,chunk=30,halving=1000");
         assert_eq!(rule.counts.len(), 4);
-        // e = 2.7, e^2 = 7.4, e^3 = 20.1, e^4 = 54.6, e^5 = 148.4, e^6 = 403.4: class 5 is the last.
+        // e = 2.7, e^2 = 7.4, e^3 = 20.1, e^4 = 54.6, e^5 = 148.4, e^6 = 403.4: class 5 is the
+        // last.
         let mut number = 0;
         for count in 1..500 {
             let class = match count {

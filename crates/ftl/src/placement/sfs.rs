@@ -373,14 +373,15 @@ mod tests {
         rule.opened(on(0), at(2));
         assert_eq!((write(&mut rule, 2, 2), rule.centres[0]), (0, f64::INFINITY));
         write(&mut rule, 4, 3);
-        // At t = 12, sealed: page 0 with 3/(12 - 9) = 1; of the first contents pages 6 and 7 with 2/(6 + 5),
-        // page 5 with 1/7, page 3 with 1/9, page 1 with 1/11. Numbers 1 and 3 of these five are the first
-        // centres: 2/11 and 1/9. The first round leaves 1 and 2/11 to class 0: centres 0.591 and 0.115. The
-        // second leaves it only 1.
+        // At t = 12, sealed: page 0 with 3/(12 - 9) = 1; of the first contents pages 6 and 7 with
+        // 2/(6 + 5), page 5 with 1/7, page 3 with 1/9, page 1 with 1/11. Numbers 1 and 3 of these
+        // five are the first centres: 2/11 and 1/9. The first round leaves 1 and 2/11 to class 0:
+        // centres 0.591 and 0.115. The second leaves it only 1.
         let cold = (2.0 / 11.0 + 1.0 / 7.0 + 1.0 / 9.0 + 1.0 / 11.0) / 4.0;
         assert_eq!(rule.centres[0], 1.0);
         assert!((rule.centres[1] - cold).abs() < 1e-15);
-        // Half way is 0.566. Page 0 has 3/3, 3/5 and 3/6, page 2 has 2/2, 2/3 and 2/4, page 5 has 1/7.
+        // Half way is 0.566. Page 0 has 3/3, 3/5 and 3/6, page 2 has 2/2, 2/3 and 2/4, page 5 has
+        // 1/7.
         let copy = |page, host| rule.copy(page, on(0), false, at(host));
         assert_eq!([4, 6, 7].map(|host| copy(0, host)), [0, 0, 1]);
         assert_eq!([4, 5, 6].map(|host| copy(2, host)), [0, 0, 1]);
@@ -396,7 +397,8 @@ mod tests {
 
     #[test]
     fn there_are_no_centres_until_there_are_segments_enough() {
-        // First contents are four segments, of which one loses its pages before the first computation.
+        // First contents are four segments, of which one loses its pages before the first
+        // computation.
         let mut rule = rule("sfs:classes=4,refresh=0.5");
         (0..4).for_each(|number| _ = write(&mut rule, number as u32 % 2, number));
         assert_eq!(rule.centres, [f64::INFINITY; 4]);

@@ -1,8 +1,8 @@
 //! The times of the last writes of each page. They tell how often a page is written, and when it
 //! will probably be written next.
 //!
-//! The clock t is the number of logical pages plus the pages that the host has written. So the first
-//! contents of a drive count as writes of its pages in their order, before all others.
+//! The clock t is the number of logical pages plus the pages that the host has written. So the
+//! first contents of a drive count as writes of its pages in their order, before all others.
 
 use super::Now;
 use flashgc_base::snapshot::State;
@@ -23,7 +23,8 @@ pub(super) struct Stamps {
     /// Logical pages.
     #[snapshot(skip)]
     pages: u64,
-    /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing one.
+    /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing
+    /// one.
     #[snapshot(table)]
     stamps: Vec<u64>,
 }
@@ -51,7 +52,8 @@ impl Stamps {
         &stamps[..count]
     }
 
-    /// The drive has `page` from the beginning: as if all pages had been written just before, in order.
+    /// The drive has `page` from the beginning: as if all pages had been written just before, in
+    /// order.
     pub(super) fn holds(&mut self, page: u32, now: Now) {
         self.push(page, now.host + u64::from(page));
     }

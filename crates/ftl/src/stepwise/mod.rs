@@ -47,8 +47,8 @@ pub struct Room {
 /// A page map that collects step by step, whatever its policy: a virtual call an operation.
 ///
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
-/// `copy` (or `merge`), then `erase`. At most one is under way in a plane. Every other call may come
-/// between any two of these.
+/// `copy` (or `merge`), then `erase`. At most one is under way in a plane. Every other call may
+/// come between any two of these.
 pub trait Stepwise: Layer {
     /// Number of planes.
     fn planes(&self) -> u32;
@@ -56,8 +56,8 @@ pub trait Stepwise: Layer {
     /// The plane of a ppn.
     fn plane_of(&self, ppn: u32) -> PlaneId;
 
-    /// Returns the ppn of a logical page; `None` if it has no data. The page is below the number of logical
-    /// pages.
+    /// Returns the ppn of a logical page; `None` if it has no data. The page is below the number of
+    /// logical pages.
     fn locate(&self, page: u32) -> Option<u32>;
 
     /// Asks the processor to load the map entry of `page`, soon to be used. Any number is fine.
@@ -84,9 +84,9 @@ pub trait Stepwise: Layer {
     /// The open block of `class` in `plane`; `None` if it has none.
     fn open_block(&self, plane: PlaneId, class: Class) -> Option<OpenBlock>;
 
-    /// The entries of a new map, for each logical page its ppn or [`UNMAPPED`](crate::UNMAPPED). The
-    /// caller fills them in place with the data of a drive, and then calls [`Stepwise::hold`]. So a large
-    /// drive's map is in memory only once.
+    /// The entries of a new map, for each logical page its ppn or [`UNMAPPED`](crate::UNMAPPED).
+    /// The caller fills them in place with the data of a drive, and then calls [`Stepwise::hold`].
+    /// So a large drive's map is in memory only once.
     fn entries(&mut self) -> &mut [u32];
 
     /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
@@ -99,8 +99,8 @@ pub trait Stepwise: Layer {
     /// The room that a write of `page` finds in `plane`.
     fn host_room(&self, page: u32, plane: PlaneId) -> Room;
 
-    /// Returns `true` if the next collection of `plane` makes a full host frontier a candidate first: never
-    /// with a placement, where only [`Stepwise::close_full`] does.
+    /// Returns `true` if the next collection of `plane` makes a full host frontier a candidate
+    /// first: never with a placement, where only [`Stepwise::close_full`] does.
     fn closes_frontier(&self, plane: PlaneId) -> bool;
 
     /// Reports that a write of `page` to `plane` waits for a collection. With a placement, the open
@@ -113,10 +113,10 @@ pub trait Stepwise: Layer {
     /// one already.
     fn open_closed(&mut self, plane: PlaneId);
 
-    /// The host wants another block for its placement handle `stream`: the open one of `plane` becomes a
-    /// candidate, full or not, unless it is still erased. No page is programmed, and the next write opens an
-    /// erased block. Returns the number of pages that the block had left; `None` if the placement has no such
-    /// handle. The drive has no page buffer.
+    /// The host wants another block for its placement handle `stream`: the open one of `plane`
+    /// becomes a candidate, full or not, unless it is still erased. No page is programmed, and the
+    /// next write opens an erased block. Returns the number of pages that the block had left;
+    /// `None` if the placement has no such handle. The drive has no page buffer.
     fn close_unit(&mut self, stream: StreamId, plane: PlaneId) -> Option<u32>;
 
     /// Pages of `plane` that hold current data.
@@ -151,16 +151,17 @@ pub trait Stepwise: Layer {
     /// The position of the page at `ppn` in its flash page, from 0.
     fn unit_in_page(&self, ppn: u32) -> u32;
 
-    /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not programmed.
+    /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not
+    /// programmed.
     fn is_buffered(&self, ppn: u32) -> bool;
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns the
-    /// ppn of its first unit; `None` if there was none.
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
+    /// the ppn of its first unit; `None` if there was none.
     fn program_host_data(&mut self, plane: PlaneId) -> Option<u32>;
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of its first
-    /// unit; `None` if there was none. Called before the erase of a block whose copies would be lost with the
-    /// power.
+    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
+    /// its first unit; `None` if there was none. Called before the erase of a block whose copies
+    /// would be lost with the power.
     fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
     /// Picks a victim in `plane`. If [`Stepwise::closes_frontier`] says so, the full host frontier
@@ -168,8 +169,8 @@ pub trait Stepwise: Layer {
     /// life, and the victim stays as it is.
     ///
     /// # Errors
-    /// The errors of a collection of the counting drive: nothing to collect, or a policy that breaks its
-    /// contract.
+    /// The errors of a collection of the counting drive: nothing to collect, or a policy that
+    /// breaks its contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<VictimBlock>, FtlError>;
 
     /// Returns the SLC regions of the planes; `None` without any.
@@ -189,8 +190,9 @@ pub trait Stepwise: Layer {
     /// is.
     fn prefer(&mut self, plane: PlaneId, page: u32) -> bool;
 
-    /// Programs the page that `next_move` gave into the copy frontier, or into the open block of its
-    /// class. Returns its new ppn; `None` if the page has died since, and nothing is programmed.
+    /// Programs the page that `next_move` gave into the copy frontier, or into the open block of
+    /// its class. Returns its new ppn; `None` if the page has died since, and nothing is
+    /// programmed.
     ///
     /// # Errors
     /// No erased block is left for the copy.
@@ -215,7 +217,8 @@ pub trait Stepwise: Layer {
     /// The errors of [`Stepwise::copy`].
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError>;
 
-    /// Erases the victim, which has no valid page left, and ends the collection. Returns its number.
+    /// Erases the victim, which has no valid page left, and ends the collection. Returns its
+    /// number.
     fn erase(&mut self, plane: PlaneId) -> BlockId;
 
     /// The counts of `plane`.
@@ -229,8 +232,8 @@ pub trait Stepwise: Layer {
     fn decisions_behind(&self, before: Option<u64>) -> Option<u64>;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at
-    /// most `low` blocks are erased, collections run to their end until more than `high` are. Returns
-    /// the new ppn; `None` at the end of the drive's life.
+    /// most `low` blocks are erased, collections run to their end until more than `high` are.
+    /// Returns the new ppn; `None` at the end of the drive's life.
     ///
     /// # Errors
     /// The errors of the single steps.
@@ -267,7 +270,8 @@ pub trait Stepwise: Layer {
     fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError>;
 }
 
-/// A layer with an SLC region in every plane: the host writes there first, and full blocks are folded.
+/// A layer with an SLC region in every plane: the host writes there first, and full blocks are
+/// folded.
 pub trait FoldsSlc {
     /// Directs the writes of the host, whose pages are the first `pages`, into the regions from now
     /// on. Pages written before lie in normal blocks, and those of a map on flash always do.
@@ -290,7 +294,7 @@ pub trait FoldsSlc {
     /// pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
-    /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on the
-    /// fold is a collection.
+    /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on
+    /// the fold is a collection.
     fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock;
 }

@@ -62,8 +62,8 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.store.sorting.of_write(page, self.store.block_of(page))
     }
 
-    /// Returns the room that a write of `page` finds in the SLC region of `plane`: none on a drive that is
-    /// read-only, and none for a page of a map on flash.
+    /// Returns the room that a write of `page` finds in the SLC region of `plane`: none on a drive
+    /// that is read-only, and none for a page of a map on flash.
     #[inline]
     fn slc_room(&self, page: u32, plane: PlaneId) -> SlcRoom {
         let plane_state = self.plane(plane);

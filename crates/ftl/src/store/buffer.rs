@@ -18,7 +18,8 @@ pub(crate) struct Gathering {
     #[snapshot(skip)]
     pub(crate) units_per_page: u32,
     pub(crate) counts: Packing,
-    /// The ends of the data of the host and of copies in the open block of each class of each plane.
+    /// The ends of the data of the host and of copies in the open block of each class of each
+    /// plane.
     #[snapshot(table)]
     ends: Vec<Ends>,
     #[snapshot(skip)]
@@ -92,7 +93,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.gathering.as_ref().map_or(0, |it| offset % it.units_per_page)
     }
 
-    /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not programmed.
+    /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
+    /// programmed.
     pub(crate) fn is_buffered(&self, ppn: u32) -> bool {
         let (block, offset) = self.tables.place_of(ppn);
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
@@ -109,14 +111,14 @@ impl<P: VictimPolicy> PageStore<P> {
             .map_or(active.next, |it| active.next - active.next % it.units_per_page)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns the
-    /// ppn of its first unit; `None` if there was none.
+    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
+    /// the ppn of its first unit; `None` if there was none.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of its
-    /// first unit; `None` if there was none.
+    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
+    /// its first unit; `None` if there was none.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }

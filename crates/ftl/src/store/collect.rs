@@ -79,7 +79,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
     }
 
-    /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any case.
+    /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any
+    /// case.
     pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let plane_state = &self.planes[plane as usize];
         if plane_state.pool.len() >= self.sorting.reserved() as usize {
@@ -253,7 +254,8 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(Some((kept.len(), with_zombies)))
     }
 
-    /// Programs `pages`, lifted from the victim `block` of `plane`, each at the open block of its class.
+    /// Programs `pages`, lifted from the victim `block` of `plane`, each at the open block of its
+    /// class.
     ///
     /// # Errors
     /// No erased block is left for one of them.

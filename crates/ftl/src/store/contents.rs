@@ -2,8 +2,8 @@
 //! is, how often each block was erased, and which blocks are open, but its policies have lost their
 //! memory.
 //!
-//! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart on both
-//! clocks.
+//! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart on
+//! both clocks.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::Fault;
@@ -30,8 +30,8 @@ pub struct OpenBlock {
 /// The contents of a drive of one plane. Every block is open, closed or erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// For each logical page its ppn, or [`UNMAPPED`]; `None` where the entries of the new store were
-    /// filled in place.
+    /// For each logical page its ppn, or [`UNMAPPED`]; `None` where the entries of the new store
+    /// were filled in place.
     pub map: Option<&'a [u32]>,
     /// Erases of each block.
     pub erases: &'a [u32],

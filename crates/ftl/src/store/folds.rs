@@ -146,8 +146,8 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.fruitless = 0;
     }
 
-    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find room, if need be
-    /// in erased blocks beyond `low`.
+    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
+    /// room, if need be in erased blocks beyond `low`.
     ///
     /// A fold may have pages of each of the N classes of a placement. If there are more than `low`
     /// erased blocks, there is one for each class, and one more for the next victim.

@@ -11,8 +11,8 @@ pub(super) fn gather_word(from: &[u32; 64], live: u64, to: &mut [u32], count: us
     assert!(count + set + SLACK <= to.len(), "no room for what is gathered");
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has the instructions; there is room for the bits that are set and for
-        // one register more.
+        // SAFETY: the processor has the instructions; there is room for the bits that are set and
+        // for one register more.
         unsafe { in_registers(from, live, to.as_mut_ptr().add(count)) };
         return count + set;
     }
@@ -41,7 +41,8 @@ unsafe fn in_registers(from: &[u32; 64], live: u64, to: *mut u32) {
     let (mut to, mut bits) = (to, live);
     for part in from.chunks_exact(16) {
         let mask = bits as u16;
-        // SAFETY: `part` holds 16 entries; `to` has room for 16 wherever it stands, as the caller says.
+        // SAFETY: `part` holds 16 entries; `to` has room for 16 wherever it stands, as the caller
+        // says.
         unsafe {
             let pages = _mm512_loadu_si512(part.as_ptr().cast());
             // Pages are compressed in a register: compressing to memory takes many times as long on

@@ -341,7 +341,8 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(())
     }
 
-    /// Makes room for a copy that belongs to `class` in `plane`. Returns the class whose open block takes it.
+    /// Makes room for a copy that belongs to `class` in `plane`. Returns the class whose open block
+    /// takes it.
     ///
     /// That is `class`, except in one case. On a drive that wears out, a collection may begin with
     /// too few erased blocks for the worst victim, because the pages of this victim find room

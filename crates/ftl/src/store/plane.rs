@@ -134,7 +134,8 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// Programs `pages`, in order, at the open block of `class`, which has room for them: reverse
-    /// map, live bits, counts, clock. Returns the ppn of the first; the map is the caller's to update.
+    /// map, live bits, counts, clock. Returns the ppn of the first; the map is the caller's to
+    /// update.
     #[inline(always)]
     pub(crate) fn program(&mut self, tables: &mut Tables, class: Class, pages: &[u32]) -> u32 {
         let active = &mut self.open[usize::from(class)];
@@ -238,8 +239,8 @@ impl<P: VictimPolicy> Plane<P> {
         self.close(done);
     }
 
-    /// Takes an erased block from the pool: the next in turn or, for cold data, the most worn (among
-    /// equals: the lowest number).
+    /// Takes an erased block from the pool: the next in turn or, for cold data, the most worn
+    /// (among equals: the lowest number).
     pub(super) fn erased_block(&mut self, for_cold: bool) -> Result<BlockId, FtlError> {
         let block = if for_cold {
             let key = |&block: &BlockId| (self.blocks.erase_count(block), std::cmp::Reverse(block));

@@ -25,8 +25,9 @@ pub(crate) const HOST: Class = 0;
 /// victim may need one.
 pub const RESERVED_BLOCKS: u32 = 1;
 
-/// The rule that sorts pages into classes, each with an open block of its own, and the class of every
-/// block. Without a placement there is one class for host writes and one for copies, or one for both.
+/// The rule that sorts pages into classes, each with an open block of its own, and the class of
+/// every block. Without a placement there is one class for host writes and one for copies, or one
+/// for both.
 #[derive(State)]
 #[snapshot(then = check)]
 pub(crate) struct Sorting {
@@ -153,7 +154,8 @@ impl Sorting {
         self.rule.is_some() || self.streams.is_some()
     }
 
-    /// Checks that the class of every block exists, and that of every page in a block of several classes.
+    /// Checks that the class of every block exists, and that of every page in a block of several
+    /// classes.
     fn check(&self) -> Result<(), Fault> {
         let (classes, sorted) = (self.classes(), self.sorted_classes());
         let mixed = self.mixed.iter().flatten();
@@ -247,8 +249,8 @@ impl Sorting {
         rule.copy(page, self.place_at(page, block), zombie, self.now)
     }
 
-    /// The one class that all copies go to, those made to level wear if `levels`; `None` where a placement sorts
-    /// them.
+    /// The one class that all copies go to, those made to level wear if `levels`; `None` where a
+    /// placement sorts them.
     #[inline]
     pub(crate) fn of_copies(&self, levels: bool) -> Option<Class> {
         let levelled = self.levelled.filter(|_| levels);
@@ -274,8 +276,8 @@ impl Sorting {
         }
     }
 
-    /// The class of `block`, [`NO_CLASS`] without a placement and for a block that levels wear; `None` for a block
-    /// that was opened in SLC mode.
+    /// The class of `block`, [`NO_CLASS`] without a placement and for a block that levels wear;
+    /// `None` for a block that was opened in SLC mode.
     pub(super) fn class_of_block(&self, block: BlockId) -> Option<Class> {
         let class = self.class_of.get(block as usize).copied().unwrap_or(NO_CLASS);
         let is_slc = self.region.is_some_and(|region| class == region.slc);
@@ -349,7 +351,8 @@ impl Sorting {
         }
     }
 
-    /// `pages` go from `block` to blocks that level wear: each keeps its class, and the rule hears nothing.
+    /// `pages` go from `block` to blocks that level wear: each keeps its class, and the rule hears
+    /// nothing.
     pub(super) fn levels(&mut self, pages: &[u32], block: BlockId) {
         if self.has_rule() {
             for &page in pages {
@@ -374,8 +377,8 @@ impl Sorting {
         }
     }
 
-    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that keeps its class, nor
-    /// of one that levels wear.
+    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that
+    /// keeps its class, nor of one that levels wear.
     #[inline]
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
         if self.rule.is_none() {

@@ -145,8 +145,8 @@ impl Tables {
         prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
     }
 
-    /// Takes the live pages of `block` off it, into the front of `pages`, in page order; returns how
-    /// many there are. `pages` has [`room_for_a_block`] entries.
+    /// Takes the live pages of `block` off it, into the front of `pages`, in page order; returns
+    /// how many there are. `pages` has [`room_for_a_block`] entries.
     pub(crate) fn take_live(&mut self, block: BlockId, pages: &mut [u32]) -> usize {
         let b = self.geometry.pages_per_block() as usize;
         let first = self.first_ppn(block) as usize;

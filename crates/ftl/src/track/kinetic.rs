@@ -25,8 +25,8 @@ const NEVER: u64 = u64::MAX;
 /// half a unit in the last place, 1.1e-16 each.
 const ROUNDING: f64 = 4e-15;
 
-/// A block's score now and how it grows as long as no page dies: by at least `slope dt + curve dt^2` and
-/// at most `rise dt + curve dt^2`.
+/// A block's score now and how it grows as long as no page dies: by at least `slope dt + curve
+/// dt^2` and at most `rise dt + curve dt^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// The score that picks compare.

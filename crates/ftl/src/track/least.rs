@@ -47,9 +47,9 @@ pub trait Rank: Send + 'static {
     /// `true` if the rank depends on zombies.
     const FOLLOWS_ZOMBIES: bool = false;
 
-    /// The rank of a block of `pages_per_block` pages of which this many are valid, and this many of
-    /// those zombies; below 2^31. It falls with every page that dies, and never falls with a page
-    /// that becomes a zombie.
+    /// The rank of a block of `pages_per_block` pages of which this many are valid, and this many
+    /// of those zombies; below 2^31. It falls with every page that dies, and never falls with a
+    /// page that becomes a zombie.
     fn of(pages_per_block: u32, valid: u16, zombies: u16) -> u32;
 
     /// An upper bound on the rank of a block of `pages_per_block` pages.

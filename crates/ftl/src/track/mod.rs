@@ -51,7 +51,8 @@ pub trait Tracker: State + Send {
     /// Bytes that it keeps on a drive of this shape.
     fn bytes(shape: &Geometry) -> u64;
 
-    /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
+    /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing
+    /// otherwise.
     const FOLLOWS_PAGES: bool = false;
 
     /// Pages died in the blocks `lost`, in this order; a block occurs once for every page. The
@@ -77,8 +78,8 @@ pub trait Tracker: State + Send {
     /// `true` if the engine must ask for [`Tracker::heritage`] and call [`Tracker::inherited`].
     const FOLLOWS_ORIGINS: bool = false;
 
-    /// Returns the heritage that the page at `ppn` leaves, when the clock is `time`, to the page that
-    /// takes its place: a copy of it if `copied`, new data of the host otherwise.
+    /// Returns the heritage that the page at `ppn` leaves, when the clock is `time`, to the page
+    /// that takes its place: a copy of it if `copied`, new data of the host otherwise.
     fn heritage(&self, ppn: u32, copied: bool, time: u64) -> u64 {
         0
     }

@@ -11,7 +11,8 @@ use flashgc_base::table::bytes_of;
 /// The region of a block: `true` for the cold one.
 pub type Region = bool;
 
-/// A block is cold if the page programmed last on it is a copy. Folded pages count as written by the host.
+/// A block is cold if the page programmed last on it is a copy. Folded pages count as written by
+/// the host.
 #[derive(Clone, Debug, State)]
 pub struct Regions {
     #[snapshot(state)]

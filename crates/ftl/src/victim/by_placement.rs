@@ -1,5 +1,5 @@
-//! Victims that the placement picks: it knows what is on the blocks of its classes. Not in the registry,
-//! because it has no name of its own.
+//! Victims that the placement picks: it knows what is on the blocks of its classes. Not in the
+//! registry, because it has no name of its own.
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};

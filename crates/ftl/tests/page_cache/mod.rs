@@ -45,7 +45,8 @@ impl Cache {
         self.pages.iter().any(|&(other, _)| other == page)
     }
 
-    /// A collection of blocks of `b` pages under `scheme` comes upon `page`, with the paper's times.
+    /// A collection of blocks of `b` pages under `scheme` comes upon `page`, with the paper's
+    /// times.
     pub fn collect(&mut self, page: u32, scheme: &str, b: u32) -> Fate {
         let Some(Cached { dirty, region }) = self.lookup(page) else { return Fate::Copied };
         let rest = 1.0 - self.chances[region as usize];

@@ -11,7 +11,8 @@ struct Past {
     closed: u64,
     erases: u64,
     erased: u64,
-    /// The time at which each page of the present contents was programmed; 0 for the first contents.
+    /// The time at which each page of the present contents was programmed; 0 for the first
+    /// contents.
     programmed: Vec<u64>,
     /// The pages of the present contents that became invalid, and the times.
     lost: Vec<(usize, u64)>,
@@ -20,7 +21,8 @@ struct Past {
     last_collection: u64,
     /// At every erase: the clock, and the valid pages.
     history: Vec<(u64, usize)>,
-    /// The time of the last write but one of each page of the present contents, as far as it is known.
+    /// The time of the last write but one of each page of the present contents, as far as it is
+    /// known.
     up2: Vec<u64>,
     /// The mean up2 of the contents before.
     left: u64,

@@ -145,8 +145,8 @@ pub const MORE_BY_HAND: [&str; 7] = [
     "cost-benefit:form=lfs",
 ];
 
-/// The pick from [`TABLE`], worked out by hand; `draws` are the first candidates that random policies
-/// see.
+/// The pick from [`TABLE`], worked out by hand; `draws` are the first candidates that random
+/// policies see.
 pub fn by_hand(spec: &str, draws: &[u32]) -> u32 {
     let best_of = |draws: &[u32]| *draws.iter().min_by_key(|&&b| TABLE[b as usize]).unwrap();
     match spec {

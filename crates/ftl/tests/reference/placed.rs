@@ -12,15 +12,16 @@ pub struct Placed {
     open: Vec<Option<usize>>,
     /// The class for which each block was opened, and when.
     opened: BTreeMap<usize, (usize, Time)>,
-    /// The blocks whose data were moved there to level wear, and the class that each page there had before.
+    /// The blocks whose data were moved there to level wear, and the class that each page there had
+    /// before.
     levelled: BTreeSet<usize>,
     before: BTreeMap<u32, usize>,
     host_writes: u64,
 }
 
 impl Placed {
-    /// Erased blocks kept in the pool beside the low-water mark: one for each class that copies may go
-    /// to, but the first.
+    /// Erased blocks kept in the pool beside the low-water mark: one for each class that copies may
+    /// go to, but the first.
     fn more(rule: &dyn NaiveRule) -> usize {
         (0..rule.classes()).filter(|&class| rule.takes_copies(class)).count() - 1
     }

@@ -45,7 +45,8 @@ impl Classes {
     /// Classes with these shares of the pages and of the writes.
     ///
     /// # Errors
-    /// No class, a class without pages, a negative share of the writes, shares that do not sum to 1.
+    /// No class, a class without pages, a negative share of the writes, shares that do not sum to
+    /// 1.
     pub fn new(classes: impl IntoIterator<Item = Class>) -> Result<Self, ModelError> {
         let classes: Vec<Class> = classes.into_iter().collect();
         for (k, class) in classes.iter().enumerate() {

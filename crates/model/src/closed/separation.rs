@@ -160,8 +160,8 @@ impl Pools {
         little
     }
 
-    /// Divides the spare space for a cleaner whose gain falls smoothly, by the price at which all of
-    /// it is taken.
+    /// Divides the spare space for a cleaner whose gain falls smoothly, by the price at which all
+    /// of it is taken.
     fn divide_smoothly(&self, total: f64) -> Result<Vec<f64>, ModelError> {
         let (k, more) = match self.cleaner {
             // The slope of FIFO(k alpha) / k at alpha is FIFO's at k alpha.
@@ -222,8 +222,8 @@ const ROUNDING: f64 = 1e-12;
 
 /// The v at which first-in, first-out cleaning gains exp(`gain`) for each unit of alpha.
 fn turnovers_at(gain: f64) -> f64 {
-    // The gain is at most 2 / v^2, and for large v about exp(-v); over ln v it falls ever faster, so
-    // that Newton's steps from above fall and cannot pass the root.
+    // The gain is at most 2 / v^2, and for large v about exp(-v); over ln v it falls ever faster,
+    // so that Newton's steps from above fall and cannot pass the root.
     let mut v =
         ((1.0 - gain).max(0.0) + 2.0).min((std::f64::consts::LN_2 / 2.0 - gain / 2.0).exp());
     for _ in 0..100 {

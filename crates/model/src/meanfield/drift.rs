@@ -43,7 +43,8 @@ impl Drift {
     }
 }
 
-/// Fills `drift` under greedy, which takes nothing above the first level that has a block; returns E.
+/// Fills `drift` under greedy, which takes nothing above the first level that has a block; returns
+/// E.
 pub(crate) fn greedy(drive: &Drive, valid: &[f64], drift: &mut [f64]) -> f64 {
     let (b, rho) = (drive.pages_per_block() as usize, drive.rho());
     let least = valid.iter().position(|&share| share > 0.0).unwrap_or(b);

@@ -3,12 +3,13 @@
 //! Read [`selection`] first, then [`uniform`], whose drift is that of [`transient`]; [`windowed`]
 //! stands by itself. [`hot_cold`] has blocks with two kinds of pages, and one frontier or two.
 //!
-//! A policy that looks at valid pages alone is one function H(q): the chance that it takes one of the share q
-//! of blocks with the fewest. With it, blocks go down level by level. `uniform.rs` and `hot_cold/levels.rs`
-//! find each level from the one above by a bracketed root. Only the way to the steady state is integrated.
-//! Every answer carries the rest of the drift, and is refused above 1e-10. A model is a file with its
-//! documentation as `//!` header and an entry in `registry.rs`, which feeds the command, its help, Python and
-//! the reference. `docs/models.md` has the mathematics.
+//! A policy that looks at valid pages alone is one function H(q): the chance that it takes one of
+//! the share q of blocks with the fewest. With it, blocks go down level by level. `uniform.rs` and
+//! `hot_cold/levels.rs` find each level from the one above by a bracketed root. Only the way to the
+//! steady state is integrated. Every answer carries the rest of the drift, and is refused above
+//! 1e-10. A model is a file with its documentation as `//!` header and an entry in `registry.rs`,
+//! which feeds the command, its help, Python and the reference. `docs/models.md` has the
+//! mathematics.
 
 mod drift;
 pub mod hot_cold;

@@ -1,4 +1,5 @@
-//! The choice of a collection's block, as the mean field sees it: by the count of valid pages alone.
+//! The choice of a collection's block, as the mean field sees it: by the count of valid pages
+//! alone.
 //!
 //! Let q be the share of blocks with at most i valid pages. The chance that a collection takes one
 //! of them is a function H of q and of nothing else:
@@ -11,8 +12,8 @@
 //! - greedy: H(q) = 1 for q > 0.
 //!
 //! The chain moves down by one at most, so its cuts are balanced by single terms and its stationary
-//! distribution follows from sums of positive numbers: H and 1 - theta keep all their digits however
-//! small q is.
+//! distribution follows from sums of positive numbers: H and 1 - theta keep all their digits
+//! however small q is.
 
 use crate::ModelError;
 

@@ -4,8 +4,8 @@
 //! The drift of [`drift`](super::drift) is integrated over drive writes h (host writes over logical
 //! pages) rather than over collections: dm/dh = (dm/dt) b rho / E. The method is Dormand and
 //! Prince's of order 5 with an error estimate of order 4; a step whose estimated error is above
-//! [`TOLERANCE`] in any share is done again with a smaller one. That bound also keeps the step below
-//! what is stable, so that a false cycle cannot be mistaken for a steady state.
+//! [`TOLERANCE`] in any share is done again with a smaller one. That bound also keeps the step
+//! below what is stable, so that a false cycle cannot be mistaken for a steady state.
 //!
 //! # Source
 //! Van Houdt 2013, equation (5) and Theorem 1; Dormand and Prince 1980; Hairer, Norsett and Wanner

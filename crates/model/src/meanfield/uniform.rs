@@ -12,8 +12,8 @@
 //! equation with one unknown a level, kappa i (q_i - q) = H(q), whose sides fall and rise: it has
 //! exactly one root. So q_b = 1 determines q_(b-1), and so on down to q_0. All q_i grow with kappa,
 //! hence sum i m_i = sum (1 - q_i) falls with it and is b rho for exactly one kappa. The mean field
-//! therefore has exactly one fixed point, for every d and c, and two nested bracketed roots find it:
-//! nothing is integrated and nothing can settle on a false cycle.
+//! therefore has exactly one fixed point, for every d and c, and two nested bracketed roots find
+//! it: nothing is integrated and nothing can settle on a false cycle.
 //!
 //! # Cost
 //! About 10 b evaluations of H for each of some 10 values of kappa.

@@ -42,7 +42,8 @@ impl Oracle {
         None
     }
 
-    /// The first write of the request that write `number` belongs to: of pages that follow each other.
+    /// The first write of the request that write `number` belongs to: of pages that follow each
+    /// other.
     fn request(&self, number: u64) -> u64 {
         let writes: Vec<u32> =
             self.events.iter().filter(|event| !event.1).map(|event| event.0).collect();

@@ -27,8 +27,8 @@ pub(super) struct Stream {
 const RARE: f64 = 1e-16;
 
 impl Stream {
-    /// The stream where `copied` are the victims among blocks of copies, of which the share `sorted`
-    /// is sorted.
+    /// The stream where `copied` are the victims among blocks of copies, of which the share
+    /// `sorted` is sorted.
     pub(super) fn new(
         levels: &Levels,
         succession: Succession,
@@ -126,8 +126,8 @@ impl Stream {
     }
 }
 
-/// P(k of the first n valid pages are hot), at n * (i + 1) + k, where `shares` gives the chances of h
-/// hot pages among i in blocks that are shuffled and in blocks that are sorted.
+/// P(k of the first n valid pages are hot), at n * (i + 1) + k, where `shares` gives the chances of
+/// h hot pages among i in blocks that are shuffled and in blocks that are sorted.
 fn front(i: usize, shares: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let width = i + 1;
     let mut front = vec![0.0; width * width];

@@ -89,8 +89,8 @@ impl Levels {
         Ok(())
     }
 
-    /// Finds the way in which blocks leave level `i`. Blocks at or below it are the share `q` of all,
-    /// and the share `below` of the collections takes its block from these.
+    /// Finds the way in which blocks leave level `i`. Blocks at or below it are the share `q` of
+    /// all, and the share `below` of the collections takes its block from these.
     fn leave_level(
         &mut self,
         i: usize,

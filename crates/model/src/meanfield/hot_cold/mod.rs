@@ -13,8 +13,8 @@
 //! = E / (b rho). They are the fixed point of one pass through the levels.
 //!
 //! One frontier: exact for infinitely many blocks. Two frontiers: two closures, stated in
-//! [`copies`] (a block of copies is shuffled or sorted) and in [`succession`] (the level of the next
-//! victim given this one's, and its hot pages given its level alone; exact without memory).
+//! [`copies`] (a block of copies is shuffled or sorted) and in [`succession`] (the level of the
+//! next victim given this one's, and its hot pages given its level alone; exact without memory).
 //!
 //! # Source
 //! Setting: Van Houdt 2013, section 2.1, and Rosenblum's model of hot and cold data. The models are
@@ -109,8 +109,8 @@ pub fn solve(
     model.point(&what, &point)
 }
 
-/// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that make
-/// a sorted block, shares of the collections that make a block with h hot pages]. With two
+/// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that
+/// make a sorted block, shares of the collections that make a block with h hot pages]. With two
 /// frontiers these are the blocks of copies alone, as shares of all collections. If hardly anything
 /// is copied, the content of such blocks matters little, and has few exact digits.
 struct Model<'a> {

@@ -1,11 +1,11 @@
 //! The level of the next victim after a victim of level i.
 //!
 //! Without memory victims are independent. With memory they are not: a draw that turns up several
-//! good blocks leaves some of them to the next collections. Let v and v' be the levels of successive
-//! victims, g_j and s_j the stored and drawn blocks with at most j valid pages, N_j = P(s_j = 0) =
-//! (1 - q_j)^d and A_j = P(v > j) = N_j P(g_j = 0). The next victim lies above j if no block of the
-//! next draw is at or below j, and of the c + d blocks of this collection at most one was: the
-//! victim itself.
+//! good blocks leaves some of them to the next collections. Let v and v' be the levels of
+//! successive victims, g_j and s_j the stored and drawn blocks with at most j valid pages, N_j =
+//! P(s_j = 0) = (1 - q_j)^d and A_j = P(v > j) = N_j P(g_j = 0). The next victim lies above j if no
+//! block of the next draw is at or below j, and of the c + d blocks of this collection at most one
+//! was: the victim itself.
 //!
 //! ```text
 //! P(v > i, v' > j) = A_i N_j                                                         i >= j
@@ -78,8 +78,8 @@ impl Succession {
     }
 }
 
-/// Chances of the next level given the last, over levels that matter (at 1 and on) and empty victims
-/// (at 0), which add nothing to what is copied and are passed over.
+/// Chances of the next level given the last, over levels that matter (at 1 and on) and empty
+/// victims (at 0), which add nothing to what is copied and are passed over.
 pub(super) struct Dependence {
     /// The chance of a level below the last one.
     drawn: Vec<f64>,
