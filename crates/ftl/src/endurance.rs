@@ -13,7 +13,7 @@ pub struct EnduranceInfo {
     pub name: &'static str,
     /// A summary of one line.
     pub summary: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the law takes.
     pub params: &'static [Param],
 }
 

@@ -43,7 +43,7 @@ pub struct FrontierInfo {
     pub name: &'static str,
     /// A summary of one line.
     pub summary: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the frontier takes.
     pub params: &'static [Param],
 }
 

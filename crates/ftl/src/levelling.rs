@@ -36,7 +36,7 @@ use flashgc_base::table::{bytes_of, tree_levels};
 pub struct LevellingInfo {
     /// The name people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the leveller takes.
     pub params: &'static [Param],
     /// The documentation as `//!` lines: summary, rule, cost and source. For `static`, this file's
     /// header.

@@ -18,7 +18,7 @@ type Build = fn(&Params, Layout, MakePageMap<'_>) -> Result<Box<dyn Translation>
 pub struct MappingInfo {
     /// The name people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the mapping takes.
     pub params: &'static [Param],
     /// `true` if the victim policy, which may use hints, and the write frontier can be chosen. A
     /// log-block mapping has its own.

@@ -108,7 +108,7 @@ pub struct SchemeInfo {
     pub name: &'static str,
     /// A summary of one line.
     pub summary: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the scheme takes.
     pub params: &'static [Param],
     rule: Rule,
     /// Dirty pages next in line to be evicted are written from memory (LDE).

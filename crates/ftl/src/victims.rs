@@ -44,7 +44,7 @@ const POLICIES: &[VictimInfo] = &[
 pub struct VictimInfo {
     /// The name people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the policy takes.
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,

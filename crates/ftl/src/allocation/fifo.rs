@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use super::Pool;
 use crate::blocks::BlockId;
 
-/// See the module's text.
+/// The allocation policy that the header of this file describes.
 #[derive(State)]
 pub(super) struct Fifo(VecDeque<BlockId>);
 

@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 use super::Pool;
 use crate::blocks::BlockId;
 
-/// See the module's text.
+/// The allocation policy that the header of this file describes.
 #[derive(State)]
 pub(super) struct LowestErase(BinaryHeap<Waiting>);
 

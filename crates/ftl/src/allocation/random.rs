@@ -15,7 +15,7 @@ use crate::blocks::BlockId;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 
-/// See the module's text.
+/// The allocation policy that the header of this file describes.
 #[derive(State)]
 pub(super) struct Random {
     waiting: Vec<BlockId>,

@@ -21,7 +21,7 @@ use std::collections::BinaryHeap;
 use super::Pool;
 use crate::blocks::BlockId;
 
-/// See the module's text.
+/// The allocation policy that the header of this file describes.
 #[derive(State)]
 pub(super) struct Sfl {
     waiting: BinaryHeap<Waiting>,

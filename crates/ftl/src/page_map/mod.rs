@@ -26,7 +26,7 @@ use crate::victim::VictimPolicy;
 use crate::wear::Wear;
 use flashgc_base::table::{bytes_of, prefetch};
 
-/// The page map with victim policy `P`. See the module's text.
+/// The page map with victim policy `P`; the header of this file describes it.
 #[derive(State)]
 #[snapshot(named = "page map", then = check)]
 pub struct PageMap<P: VictimPolicy> {

@@ -65,7 +65,8 @@ fn has_zombie_block(params: &Params) -> bool {
     params.text("zombie-block") == "yes"
 }
 
-/// See the module's text. The zombie block's class is the one above the hottest region.
+/// The placement policy that the header of this file describes. The zombie block's class is the one
+/// above the hottest region.
 #[derive(State)]
 struct Dac {
     #[snapshot(skip)]

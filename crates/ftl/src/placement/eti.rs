@@ -55,7 +55,7 @@ struct Extent {
     count: u8,
 }
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 #[snapshot(then = check)]
 struct Eti {

@@ -86,8 +86,8 @@ pub(super) fn handles(params: &Params) -> Handles {
     Handles { count: number("handles"), persistent: number("persistent") }
 }
 
-/// See the module's text. Classes are the handles, then the units for copies: those of the
-/// persistently isolated handles, then the shared one.
+/// The placement policy that the header of this file describes. Classes are the handles, then the
+/// units for copies: those of the persistently isolated handles, then the shared one.
 #[derive(State)]
 struct Fdp {
     #[snapshot(skip)]

@@ -45,7 +45,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }),
 };
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct Gdt {
     #[snapshot(skip)]

@@ -42,7 +42,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     make: Some(|params, shape, _| Box::new(Intervals::new(params, shape))),
 };
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct Intervals {
     #[snapshot(state)]

@@ -189,7 +189,7 @@ fn on(class: Class) -> Place {
 pub struct PlacementInfo {
     /// The name people type.
     pub name: &'static str,
-    /// The parameters it takes.
+    /// The parameters that the policy takes.
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,

@@ -42,7 +42,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 /// Stands for the last write of a page that was never written.
 const NEVER: u64 = u64::MAX;
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct MultiLog {
     /// The coldest level that is in use.

@@ -98,7 +98,8 @@ impl Sizes {
     }
 }
 
-/// See the module's text. Writes of the host are numbered from 0.
+/// The placement policy that the header of this file describes. Writes of the host are numbered
+/// from 0.
 #[derive(State)]
 #[snapshot(then = check)]
 struct Oracle {

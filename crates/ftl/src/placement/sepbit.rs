@@ -54,7 +54,7 @@ const LONG: Class = 1;
 /// Copies of pages of class [`SHORT`].
 const AGAIN: Class = 2;
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct SepBit {
     #[snapshot(skip)]

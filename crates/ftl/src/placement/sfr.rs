@@ -47,7 +47,7 @@ fn chunks(params: &Params, shape: Shape) -> usize {
 /// No page has this number.
 const NO_PAGE: u32 = u32::MAX;
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct Sfr {
     #[snapshot(skip)]

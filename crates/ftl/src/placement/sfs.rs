@@ -92,7 +92,7 @@ impl Segment {
     }
 }
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 #[snapshot(then = sum_up)]
 struct Sfs {

@@ -67,7 +67,7 @@ struct Cluster {
     writes: u64,
 }
 
-/// See the module's text.
+/// The placement policy that the header of this file describes.
 #[derive(State)]
 struct Warcip {
     /// The clusters, one for each class of host writes.

@@ -22,7 +22,7 @@ use crate::victim::VictimPolicy;
 use crate::wear::Wear;
 use flashgc_base::table::prefetch;
 
-/// The page map over planes with victim policy `P`. See the module's text.
+/// The page map over planes with victim policy `P`; the header of this file describes it.
 #[derive(State)]
 pub struct PlaneMap<P: VictimPolicy> {
     #[snapshot(state)]

@@ -54,7 +54,7 @@ use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 use crate::wear::Wear;
 
-/// The page store with victim policy `P`. See the module's text.
+/// The page store with victim policy `P`; the header of this file describes it.
 #[derive(State)]
 #[snapshot(named = "page store", then = check)]
 pub(crate) struct PageStore<P: VictimPolicy> {

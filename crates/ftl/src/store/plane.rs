@@ -44,7 +44,7 @@ impl Active {
     }
 }
 
-/// See the module's text.
+/// The state of one plane: its blocks, open blocks, erased blocks, policy and collection.
 #[derive(State)]
 #[snapshot(named = "plane")]
 pub(crate) struct Plane<P: VictimPolicy> {

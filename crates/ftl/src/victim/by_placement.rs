@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
-/// See the module's text. Its state is that of the placement.
+/// The victim policy that the header of this file describes. Its state is that of the placement.
 #[derive(State)]
 pub struct ByPlacement;
 

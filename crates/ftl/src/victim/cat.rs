@@ -25,7 +25,7 @@ use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
-/// See the module's text.
+/// The victim policy that the header of this file describes.
 #[derive(Clone, State)]
 pub struct Cat {
     #[snapshot(skip)]

@@ -17,7 +17,7 @@ pub type ExternalPick = Box<dyn FnMut(&BlockTable, &mut Stream) -> Option<BlockI
 /// the plane lives. A function that [lends](BlockTable::lend) it may read it even longer.
 pub type MakePick = Arc<dyn Fn(&mut BlockTable) -> Result<ExternalPick, FtlError> + Send + Sync>;
 
-/// See the module's text.
+/// The victim policy that the header of this file describes.
 pub struct External(ExternalPick);
 
 impl External {

@@ -29,7 +29,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::{bytes_of, prefetch};
 
-/// See the module's text.
+/// The victim policy that the header of this file describes.
 #[derive(Clone, State)]
 pub struct Mdc {
     #[snapshot(table)]

@@ -49,7 +49,7 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The name people type.
     const NAME: &'static str;
 
-    /// The parameters it takes.
+    /// The parameters that the policy takes.
     const PARAMS: &'static [Param];
 
     /// `true` if it draws random numbers. If not, it decides alike for every seed.

@@ -15,7 +15,7 @@ pub trait Scored: Score + Clone + 'static {
     /// The name people type.
     const NAME: &'static str;
 
-    /// The parameters it takes.
+    /// The parameters that the policy takes.
     const PARAMS: &'static [Param];
 
     /// The past that it depends on, beside the pages of a block and their age.

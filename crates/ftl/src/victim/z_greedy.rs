@@ -23,7 +23,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
-/// See the module's text.
+/// The victim policy that the header of this file describes.
 #[derive(State)]
 pub struct ZGreedy {
     #[snapshot(skip)]
