@@ -64,8 +64,8 @@ pub struct Count {
     pub text: &'static str,
     /// The unit, `bytes` or `ns`; empty for a number of things.
     pub unit: &'static str,
-    /// The words behind the number in a table, the name unless they are given; empty if no table
-    /// has it.
+    /// The words behind the number in a table; by default the name. Empty if no table shows the
+    /// count.
     pub words: &'static str,
     /// The name in the state of a stored drive, where other counts may have the same name.
     pub stat: &'static str,

@@ -47,7 +47,7 @@ pub enum Unread {
     NoNumber,
     /// The number has no unit.
     NoUnit,
-    /// Its unit is unknown. The fields are the unit and a hint.
+    /// The unit of the number is unknown. The fields are the unit and a hint.
     Unknown(String, String),
 }
 

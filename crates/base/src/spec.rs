@@ -132,11 +132,11 @@ macro_rules! refuse_if {
 pub struct Param {
     /// The name of the parameter, as people type it.
     pub name: &'static str,
-    /// The values it takes.
+    /// The values that the parameter takes.
     pub kind: Kind,
     /// The value if it is not given; `None` if it must be given.
     pub default: Option<&'static str>,
-    /// Its meaning and unit, in a few words.
+    /// The meaning of the parameter and its unit, in a few words.
     pub help: &'static str,
 }
 
@@ -178,7 +178,8 @@ impl Param {
         Self { kind: Kind::Integer { min, max }, ..Self::text(name, default) }
     }
 
-    /// Sets its meaning and unit, in a few words. Every parameter needs them.
+    /// Sets the help text: the meaning of the parameter and its unit, in a few words. Every
+    /// parameter needs it.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }

@@ -207,7 +207,8 @@ mod tests {
     fn a_drive_that_moves_has_not_settled() {
         let reach = Reach { rewrites: 4.0, writes: 0 };
         assert!(!prepared(640, |at| 2.0 + 0.05 * at as f64, 8).has_settled(reach));
-        // Calm in its second half, but at another level in the quarter before.
+        // The drive is calm in the second half of a run of 8, but was at another level in the
+        // quarter before.
         let after = |at| if at < 4 { 2.5 } else { 2.0 };
         assert!(!prepared(640, after, 8).has_settled(reach));
         assert!(prepared(640, after, 64).has_settled(reach));

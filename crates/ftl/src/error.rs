@@ -84,9 +84,9 @@ pub enum FtlErrorKind {
     /// A policy broke its contract.
     #[error("the victim policy picked block {block}, which {why}")]
     BadPick {
-        /// The block it picked.
+        /// The block that the policy picked.
         block: u64,
-        /// The reason why it may not be picked.
+        /// The reason why the block may not be picked.
         why: &'static str,
     },
     /// A placement from outside failed.

@@ -186,8 +186,8 @@ pub trait ReportsMoves {
 /// A change of where a page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Change {
-    /// The user of the layer wrote or discarded it.
+    /// The user of the layer wrote or discarded this logical page.
     Written(u32),
-    /// A collection moved it.
+    /// A collection moved this logical page.
     Copied(u32),
 }

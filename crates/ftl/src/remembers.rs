@@ -4,10 +4,10 @@
 /// past belongs to the measured workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembers {
-    /// Its length in pages that the host writes: windows, samples, intervals after which counts are
-    /// halved.
+    /// Length of the past in pages that the host writes, for windows, samples, and intervals after
+    /// which counts are halved.
     pub writes: u64,
-    /// Its length in writes of each page: counts and levels, times of the last writes.
+    /// Length of the past in writes of each page, for counts, levels, and times of the last writes.
     pub rewrites: u64,
 }
 

@@ -60,11 +60,12 @@ impl Costs {
 /// The action of a collection on a live page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Reads it and programs it elsewhere.
+    /// The collection reads the page and programs it elsewhere.
     Copy,
-    /// Leaves it out: its flash copy is gone, and the copy in memory is dirty.
+    /// The collection leaves the page out: the copy on flash is gone, and the copy in memory is
+    /// dirty.
     Skip,
-    /// Programs the copy in memory, which is then clean.
+    /// The collection programs the copy in memory, which is clean then.
     Flush,
 }
 

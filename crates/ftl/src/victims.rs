@@ -84,7 +84,7 @@ pub trait MapLayout: Sized {
     /// The errors of [`MapLayout::map`], or an error of a function from outside.
     fn map_with(self, victim: &Victim) -> Result<Box<Self::Map>, FtlError>;
 
-    /// Returns the function that builds such a map with the policy of `info`.
+    /// Returns the function that builds a map of this layout with the policy of `info`.
     fn build(info: &VictimInfo) -> Build<Self>;
 }
 
@@ -271,7 +271,7 @@ impl std::fmt::Debug for VictimSpec {
 pub enum Victim {
     /// A registered policy.
     Registered(VictimSpec),
-    /// A function from outside under the name it is reported by.
+    /// A function from outside, under the name by which results report it.
     External(String, MakePick),
     /// The placement of the drive under the name by which its picks are reported.
     Placement(String),

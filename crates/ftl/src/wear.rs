@@ -66,7 +66,7 @@ pub struct Wear {
 /// The wear of one plane.
 #[derive(Clone, Debug, Value)]
 struct PlaneWear {
-    /// Its bad blocks, without those that were always in SLC mode.
+    /// Bad blocks of the plane, without those that were always in SLC mode.
     bad_blocks: u32,
     reserve: u32,
 }

@@ -306,7 +306,7 @@ proptest! {
                     slow.trim(page);
                 }
                 Operation::Hint => {
-                    // The hint names its neighbour, too: an extent.
+                    // The hint names the page and its neighbour: an extent.
                     let extent = [page, (page + 1).min(logical_pages - 1)];
                     fast.hints().hint(&extent).unwrap();
                     extent.into_iter().for_each(|page| slow.hint(page));

@@ -16,7 +16,7 @@ use flashgc_ftl::{
 /// Picks by all columns of the history, and checks that each follows from the one before.
 #[derive(State)]
 struct ByHistory {
-    /// The columns at the pick before, and the candidates after it.
+    /// The columns at the last pick, and the candidates after it.
     #[snapshot(skip)]
     before: Option<Seen>,
 }

@@ -367,11 +367,12 @@ fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
     // Pages without data before, at 1 to 4: up2 halfway between 0 and now, 1, 1, 2, 2: mean 1.
     let mut hand = Hand::<Mdc>::new("mdc", 4);
     hand.replace(0, None, false, 4);
-    // New data of these at 21 to 24: 21 - 20/2 = 11, 22 - 21/2 = 12, 12, 13: mean 12.
+    // New data of the pages of block 0 at 21 to 24: 21 - 20/2 = 11, 22 - 21/2 = 12, 12, 13: mean
+    // 12.
     hand.replace(1, Some(0), false, 24);
-    // New data of those at 41 to 44: 41 - 29/2 = 27, 27, 28, 28: mean 27.
+    // New data of the pages of block 1 at 41 to 44: 41 - 29/2 = 27, 27, 28, 28: mean 27.
     hand.replace(2, Some(1), false, 44);
-    // Copies of those at 45 to 48 keep 27.
+    // Copies of the pages of block 2 at 45 to 48 keep 27.
     hand.lose_all(2, 0..1, 44);
     hand.collect(2, 44).replace(3, Some(2), true, 48);
     // i^2 age/(4 v) at 50, block 1 with i = 1, v = 3: 38/12 = 3.2; block 3 with i = 2, v = 2:

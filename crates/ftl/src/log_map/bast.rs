@@ -99,11 +99,12 @@ impl Bast {
 pub(crate) enum Way {
     /// The place of the page in its data block.
     InPlace,
-    /// The log block of its logical block.
+    /// The log block of the page's logical block.
     Append,
-    /// The log block of its logical block, which is full.
+    /// The log block of the page's logical block. It is full, so a new one replaces it.
     Renew,
-    /// A new log block for its logical block, which has none; `full`: all log blocks are in use.
+    /// A new log block for the page's logical block, which has none. `full` is `true` if all log
+    /// blocks are in use.
     Open { full: bool },
 }
 

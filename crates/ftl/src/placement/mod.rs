@@ -63,11 +63,11 @@ pub struct Collected {
     pub class: Class,
     /// Its number in the drive.
     pub block: BlockId,
-    /// The clocks at the moment it was opened.
+    /// The clocks when the block was opened.
     pub opened: Now,
-    /// Its pages with current data.
+    /// Pages of the block with current data.
     pub valid: u32,
-    /// All its pages.
+    /// All pages of the block.
     pub pages: u32,
 }
 

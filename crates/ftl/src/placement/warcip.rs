@@ -60,7 +60,7 @@ const NEVER: u64 = u64::MAX;
 struct Cluster {
     is_used: bool,
     centre: f64,
-    /// Intervals since its open block was opened: their sum and their number.
+    /// The sum and the number of the intervals since the cluster's open block was opened.
     sum: u64,
     count: u64,
     /// Writes in this window.

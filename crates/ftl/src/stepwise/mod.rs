@@ -27,7 +27,7 @@ pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 /// The victim of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimBlock {
-    /// Its number among the blocks of the drive.
+    /// The number of the block in the drive.
     pub block: BlockId,
     /// Valid pages when it was picked.
     pub valid: u32,

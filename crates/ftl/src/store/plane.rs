@@ -88,7 +88,7 @@ pub(crate) struct UnderWay {
     pub(crate) levels: bool,
     /// `true` if it is an SLC block.
     pub(crate) folds: bool,
-    /// Pages copied from it.
+    /// Pages copied from the victim so far.
     pub(crate) copied: u32,
     /// The progress of moving its pages one by one.
     pub(crate) steps: Steps,
@@ -114,7 +114,7 @@ pub(crate) struct Steps {
 pub struct Move {
     /// The logical page.
     pub page: u32,
-    /// Its place, as a ppn of the drive.
+    /// The place of the page: a ppn of the drive.
     pub from: u32,
     /// `true` if its flash page was already read for the page moved before.
     pub is_at_hand: bool,

@@ -29,9 +29,9 @@ pub(crate) const ZOMBIE: u32 = 1 << 31;
 pub(crate) enum Fate {
     /// The host wrote the page anew.
     Overwritten,
-    /// The host discarded it.
+    /// The host discarded the page.
     Trimmed,
-    /// A copy of it is alive at another place.
+    /// A collection copied the zombie: the copy is alive at another place.
     Copied,
 }
 

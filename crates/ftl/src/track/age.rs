@@ -8,7 +8,7 @@ use flashgc_base::table::bytes_of;
 /// The event from which a block's age counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeBasis {
-    /// Since it was closed, full of writes.
+    /// Since the block was closed, after the last write to it.
     LastWrite,
     /// Since one of its pages last became invalid.
     LastInvalidate,

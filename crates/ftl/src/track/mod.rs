@@ -28,9 +28,9 @@ use crate::geometry::Geometry;
 pub enum Origin {
     /// The host wrote new data.
     Host,
-    /// A collection of a candidate copied it.
+    /// The collection of a candidate copied the page.
     Copy,
-    /// A fold copied it: its data enter normal blocks for the first time.
+    /// A fold copied the page: its data enter normal blocks for the first time.
     Fold,
 }
 

@@ -41,9 +41,9 @@ pub enum Cleaner {
 pub struct Pool {
     /// The class of pages in it.
     pub class: Class,
-    /// Its spare factor, 1 - 1 / alpha_k.
+    /// The spare factor of the pool, 1 - 1 / alpha_k.
     pub spare: f64,
-    /// Its write amplification.
+    /// The write amplification of the pool.
     pub write_amplification: f64,
 }
 
