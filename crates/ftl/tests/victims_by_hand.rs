@@ -1,5 +1,8 @@
 //! Tests of the policies that weigh age and wear, with picks computed by hand. The drives have a
-//! few blocks of four pages, and each test lists every write, lost page and erase.
+//! few blocks of b = 4 pages, and each test lists every write, lost page and erase.
+//!
+//! In the comments, v is the number of valid pages of a block, i that of its invalid ones, u = v/b,
+//! a its age, and ec its erase count. "36 and 8" are the values of block 0 and of block 1.
 
 use super::bsgc::Bsgc;
 use super::cat::Cat;
@@ -119,14 +122,14 @@ fn old_and_young<P: VictimPolicy>(spec: &str, erases_of_young: u32) -> Hand<P> {
 
 #[test]
 fn cost_benefit_weighs_age_and_copies_in_three_forms() {
-    // a(1-u)/(2u) = a i/(2v): 36 * 1/6 = 6 and 8 * 3/2 = 12.
+    // Score a(1-u)/(2u) = a i/(2v): 36 * 1/6 = 6 for block 0, 8 * 3/2 = 12 for block 1.
     assert_eq!(old_and_young::<CostBenefit>("cost-benefit", 0).pick(), Some(1));
-    // (1-u)a/(1+u) = i a/(b+v): 36/7 = 5.14 and 8 * 3/5 = 4.8.
+    // `form=lfs`, score (1-u)a/(1+u) = i a/(b+v): 36/7 = 5.14 and 8 * 3/5 = 4.8.
     let mut lfs = old_and_young::<CostBenefit>("cost-benefit:form=lfs", 0);
     assert_eq!(lfs.pick(), Some(0));
-    // One program later: 37/7 = 5.29 and 9 * 3/5 = 5.4. Nothing happened to either block.
+    // One program later, both blocks are older: 37/7 = 5.29 and 9 * 3/5 = 5.4.
     assert_eq!(lfs.at(41).pick(), Some(1));
-    // (1-u)/u sqrt(a): 1/3 * 6 = 2 and 3 * 2.83 = 8.5.
+    // `form=sqrt`, score (1-u)/u sqrt(a): 1/3 * 6 = 2 and 3 * 2.83 = 8.5.
     assert_eq!(old_and_young::<CostBenefit>("cost-benefit:form=sqrt", 0).pick(), Some(1));
     // The root matters: ages 36 and 1 in a(1-u)/(2u) give 6 and 1.5, in (1-u)/u sqrt(a) 2 and 3.
     for (spec, pick) in [("cost-benefit", 0), ("cost-benefit:form=sqrt", 1)] {
@@ -135,11 +138,11 @@ fn cost_benefit_weighs_age_and_copies_in_three_forms() {
         hand.lose(1, 0, 39).lose(1, 1, 40).lose(1, 2, 40);
         assert_eq!(hand.pick(), Some(pick), "{spec}");
     }
-    // `age=last_invalidate`, since the last loss: 30 * 1/6 = 5 and 2 * 3/2 = 3.
+    // `age=last_invalidate`: ages count since the last page was lost. 30 * 1/6 = 5 and 2 * 3/2 = 3.
     let spec = "cost-benefit:age=last_invalidate";
     let mut invalidated = old_and_young::<CostBenefit>(spec, 0);
     assert_eq!(invalidated.pick(), Some(0));
-    // Another loss of block 0 makes it young: 1 * 2/4 = 0.5 at 41, and 3 * 3/2 = 4.5.
+    // At 41 block 0 loses another page, and is young: 1 * 2/4 = 0.5. Block 1 has 3 * 3/2 = 4.5.
     assert_eq!(invalidated.lose(0, 1, 41).pick(), Some(1));
 }
 
@@ -147,9 +150,9 @@ fn cost_benefit_weighs_age_and_copies_in_three_forms() {
 fn an_empty_block_comes_first_a_full_one_last_and_equals_by_wear_then_closing() {
     let mut hand = Hand::<CostBenefit>::new("cost-benefit", 4);
     hand.wear(1, 1).fill(0, 4).fill(1, 8);
-    // Both full, u = 1: worth nothing, so equal; block 0 was erased less often.
+    // Both blocks are full: u = 1, and both scores are 0. Block 0 was erased less often.
     assert_eq!(hand.at(100).pick(), Some(0));
-    // Closed at 200 and pick at 200: age 0 counts as 1, and 1 * 1/6 is more than nothing.
+    // Block 2 is closed at 200, and picked at 200: age 0 counts as 1, and 1 * 1/6 is more than 0.
     hand.fill(2, 200).lose(2, 3, 200);
     assert_eq!(hand.pick(), Some(2));
     // u = 0 beats any age. Of two such blocks the less worn one goes first, though it was closed
@@ -159,10 +162,11 @@ fn an_empty_block_comes_first_a_full_one_last_and_equals_by_wear_then_closing() 
     hand.fill(3, 300);
     hand.lose_all(3, 0..4, 300);
     assert_eq!(hand.pick(), Some(3));
-    // Equal scores and wear: block 3 was closed at 300, block 0 earlier.
+    // Blocks 0 and 3 are equal in score and wear. Block 0 was closed earlier.
     hand.lose_all(0, 0..4, 301);
     assert_eq!(hand.pick(), Some(0));
-    // For lfs an empty block is worth its age, 1 * 4/4 at 201, and block 0 201 - 4 = 197 times 1/7.
+    // For lfs an empty block has its age as score: 1 * 4/4 at 201. Block 0 has (201 - 4) * 1/7 =
+    // 28.1.
     let mut lfs = Hand::<CostBenefit>::new("cost-benefit:form=lfs", 2);
     lfs.fill(0, 4).lose(0, 0, 5).fill(1, 200);
     lfs.lose_all(1, 0..4, 200);
@@ -196,13 +200,13 @@ fn a_new_drive_takes_what_was_closed_first() {
 
 #[test]
 fn cat_divides_by_wear() {
-    // a i/(v (ec + 1)): 36/3 = 12 for block 0; for block 1 24/(ec + 1): 24, 12 and 8.
+    // Score a i/(v (ec + 1)): 36/3 = 12 for block 0. Block 1 has 24/(ec + 1): 24, 12 and 8.
     assert_eq!(old_and_young::<Cat>("cat", 0).pick(), Some(1));
     assert_eq!(old_and_young::<Cat>("cat", 1).pick(), Some(0), "equal: fewer erases");
     assert_eq!(old_and_young::<Cat>("cat", 2).pick(), Some(0));
-    // `age=last_invalidate`, since the last loss: 30/3 = 10 and 2 * 3 = 6.
+    // `age=last_invalidate`: ages count since the last page was lost. 30/3 = 10 and 2 * 3 = 6.
     assert_eq!(old_and_young::<Cat>("cat:age=last_invalidate", 0).pick(), Some(0));
-    // `weigh=log`: ln(37)/3 = 1.204; 3 ln(9)/(ec + 1) = 6.592/(ec + 1): 1.318 and 1.099.
+    // `weigh=log`: block 0 has ln(37)/3 = 1.204, block 1 3 ln(9)/(ec + 1): 1.318 and 1.099.
     assert_eq!(old_and_young::<Cat>("cat:weigh=log", 4).pick(), Some(1));
     assert_eq!(old_and_young::<Cat>("cat:weigh=log", 5).pick(), Some(0));
 }
@@ -212,16 +216,17 @@ fn sagc_adds_up_the_waits_of_invalid_pages() {
     let mut hand = Hand::<Sagc>::new("sagc", 3);
     hand.fill(0, 4).fill(2, 8).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
     hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
-    // Blocks 0, 1 and 2: 30 + 20 = 50, 10 + 9 + 8 = 27, and nothing.
+    // Sums of waits: 30 + 20 = 50 for block 0, 10 + 9 + 8 = 27 for block 1, and 0 for block 2.
     assert_eq!(hand.pick(), Some(0));
     // Three waits grow faster than two: 50 + 2 dt < 27 + 3 dt from dt = 24 on; equal at 23, where
     // block 0 was closed earlier.
     assert_eq!(hand.at(63).pick(), Some(0));
     assert_eq!(hand.at(64).pick(), Some(1));
-    // An erase forgets: lost anew at 70 and 71, 10 + 9 = 19 at 80, and 50 + 49 + 48 = 147.
+    // An erase clears the waits of block 0. It loses pages at 70 and 71, and has 10 + 9 = 19 at 80.
+    // Block 1 has 50 + 49 + 48 = 147.
     hand.collect(0, 64).fill(0, 68).lose(0, 0, 70).lose(0, 1, 71).at(80);
     assert_eq!(hand.pick(), Some(1));
-    // `weight=ratio`, times (1-u)/(2u): 50 * 2/4 = 25 and 27 * 3/2 = 40.5.
+    // `weight=ratio` multiplies the sums by (1-u)/(2u): 50 * 2/4 = 25 and 27 * 3/2 = 40.5.
     let mut hand = Hand::<Sagc>::new("sagc:weight=ratio", 2);
     hand.fill(0, 4).lose(0, 0, 10).lose(0, 1, 20).fill(1, 28);
     hand.lose(1, 0, 30).lose(1, 1, 31).lose(1, 2, 32).at(40);
@@ -236,8 +241,8 @@ fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
         hand.lose(1, 0, 33).lose(1, 1, 34).at(40);
         hand
     };
-    // Block 0: garbage since 10, page 2 written at 3, v = 3: 30 * 37 * 1/7 = 158.6. Block 1:
-    // garbage since 33, page 3 written at 32, v = 2: 7 * 8 * 2/6 = 18.7.
+    // Block 0 has garbage since 10, its page 2 was written at 3, v = 3: 30 * 37 * 1/7 = 158.6.
+    // Block 1 has garbage since 33, its page 3 was written at 32, v = 2: 7 * 8 * 2/6 = 18.7.
     assert_eq!(table(0).pick(), Some(0));
     assert_eq!(table(7).pick(), Some(0), "158.6/8 = 19.8");
     assert_eq!(table(8).pick(), Some(1), "158.6/9 = 17.6");
@@ -257,9 +262,9 @@ fn scata_multiplies_the_oldest_garbage_with_the_youngest_data() {
 
 #[test]
 fn eigc_looks_back_to_the_last_erase() {
-    // Block 0 is erased at 10 with 2 of 4 pages valid, block 1 at 30 with 3; both are filled again
-    // and have 2 valid pages at 50. u/(1-u) = 1; costs (1 - c)/time * (ec + 1):
-    // 0.5/40 * 2 = 0.025 and 0.25/20 * 2 = 0.025: equal, and equally worn; block 0 closed first.
+    // Block 0 is erased at 10 with 2 of 4 pages valid, block 1 at 30 with 3. Both are filled again
+    // and have 2 valid pages at 50, so u/(1-u) = 1. Costs (1 - c)/time * (ec + 1): 0.5/40 * 2 =
+    // 0.025 and 0.25/20 * 2 = 0.025. Wear is equal, too, and block 0 was closed first.
     let table = |spec: &str| {
         let mut hand = Hand::<Eigc>::new(spec, 3);
         hand.fill(0, 4).lose(0, 0, 5).lose(0, 1, 6).fill(1, 8).lose(1, 0, 9);
@@ -269,19 +274,19 @@ fn eigc_looks_back_to_the_last_erase() {
     };
     let mut hand = table("eigc");
     assert_eq!(hand.pick(), Some(0));
-    // One program later 0.5/41 = 0.0122 and 0.25/21 = 0.0119.
+    // One program later: 0.5/41 * 2 = 0.0244 and 0.25/21 * 2 = 0.0238.
     assert_eq!(hand.at(51).pick(), Some(1));
-    // `ratio=average`: c = 0.25 and 0.375; 0.75/41 = 0.0183 and 0.625/21 = 0.0298.
+    // `ratio=average`: c is 0.25 and 0.375. Costs: 0.75/41 * 2 = 0.0366 and 0.625/21 * 2 = 0.0595.
     assert_eq!(table("eigc:ratio=average").at(51).pick(), Some(0));
-    // A third block, never erased: c = 0, time = 51, v = 3: 3 * 1/51 * 1 = 0.059; the others, twice
-    // the above, 0.0244 and 0.0238.
+    // A third block, never erased: c = 0, time = 51, v = 3. Its cost is 3 * 1/51 * 1 = 0.059,
+    // against 0.0244 and 0.0238.
     let mut hand = table("eigc");
     hand.fill(2, 51).lose(2, 0, 51);
     assert_eq!(hand.pick(), Some(1));
-    // With v = 1: 1/3 * 1/51 = 0.0065.
+    // With v = 1 the third block costs 1/3 * 1/51 = 0.0065.
     assert_eq!(hand.lose(2, 1, 51).lose(2, 2, 51).pick(), Some(2));
-    // Erased full, c = 1: 1 - c counts as 1/4. 0.25/time * 2 beside 0.5/41 * 2: at 71 block 0 has
-    // been erased for 61, 0.5/61 = 0.0082, block 1, erased at 52 with 4, 0.25/19 = 0.0132.
+    // Block 1 is erased full at 52: c = 1, but 1 - c counts as 1/4. At 71 it costs 0.25/19 * 4 =
+    // 0.0526, and not 0. Block 0 costs 0.5/61 * 2 = 0.0164.
     let mut hand = table("eigc");
     hand.collect(1, 51).fill(1, 51).collect(1, 52).fill(1, 60).lose(1, 0, 61).lose(1, 1, 62);
     assert_eq!(hand.at(71).pick(), Some(0));
@@ -289,9 +294,10 @@ fn eigc_looks_back_to_the_last_erase() {
 
 #[test]
 fn bsgc_averages_past_intervals_and_compares_wear() {
-    // Block 0: erased at 10 with 2 of 4 valid: interval 0.5 (10 + 0) = 5, c 0.5 (0.5 + 0) = 0.25.
-    // Block 1: erased at 30 with 3: interval 15, c 0.375; at 34 with 4: interval 0.5 (4 + 15) =
-    // 9.5, c 0.5 (1 + 0.375) = 0.6875. Block 2 is never erased. All have 2 valid pages at 50.
+    // Block 0 is erased at 10 with 2 of 4 pages valid: interval 0.5 (10 + 0) = 5, c = 0.5 (0.5 + 0)
+    // = 0.25. Block 1 is erased at 30 with 3: interval 15, c = 0.375; and at 34 with 4: interval
+    // 0.5 (4 + 15) = 9.5, c = 0.5 (1 + 0.375) = 0.6875. Block 2 is never erased. All have 2 valid
+    // pages at 50.
     let table = |spec: &str| {
         let mut hand = Hand::<Bsgc>::new(spec, 3);
         hand.fill(0, 4).lose(0, 0, 5).lose(0, 1, 6).fill(1, 8).lose(1, 0, 9);
@@ -301,31 +307,31 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
         hand.lose(2, 0, 47).lose(2, 1, 47).at(50);
         hand
     };
-    // Costs (1 - c)/time * (1 + ec - 0): 0.75/45 * 2 = 0.0333; 0.3125/25.5 * 3 = 0.0368; 1/50 =
-    // 0.02.
+    // Costs (1 - c)/time * (1 + ec - min_ec) with min_ec = 0, of blocks 0 to 2: 0.75/45 * 2 =
+    // 0.0333, 0.3125/25.5 * 3 = 0.0368, 1/50 = 0.02.
     let mut hand = table("bsgc");
     assert_eq!(hand.pick(), Some(2));
-    // Block 2 erased at 51 with 2 valid: interval 25.5, c 0.25. min_ec is 1 now. At 60, block 2
-    // full at 55 and 2 lost: 0.75/(9 + 25.5) * 1 = 0.0217; block 0 0.75/55 * 1 = 0.0136; block 1
-    // 0.3125/35.5 * 2 = 0.0176.
+    // Block 2 is erased at 51 with 2 valid pages: interval 25.5, c = 0.25; min_ec is 1 now. It is
+    // full at 55 and loses 2. Costs at 60: block 0 0.75/55 * 1 = 0.0136, block 1 0.3125/35.5 * 2 =
+    // 0.0176, block 2 0.75/(9 + 25.5) * 1 = 0.0217.
     hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(60);
     assert_eq!(hand.pick(), Some(0));
     // Without block 0, block 1 comes before block 2.
     assert_eq!(hand.collect(0, 60).pick(), Some(1), "0.0176 before 0.0217");
-    // `first=sample`: intervals 10 and 0.5 (4 + 30) = 17, c 0.5 and 0.5 (1 + 0.75) = 0.875 at 50:
-    // 0.5/50 * 2 = 0.02 and 1 - 0.875 counts as 0.25: 0.25/33 * 3 = 0.0227; block 2 0.02. Equal to
-    // block 0, but erased less often. At 51: 1/51 = 0.0196 and 0.5/51 * 2: equal still.
+    // `first=sample`: the first interval and c are not halved. Block 0: 10 and 0.5. Block 1: 0.5 (4
+    // + 30) = 17 and 0.5 (1 + 0.75) = 0.875, of which 1 - c counts as 0.25. Costs at 50: 0.5/50 * 2
+    // = 0.02, 0.25/33 * 3 = 0.0227, and 0.02 for block 2, which was erased less often than block 0.
     assert_eq!(table("bsgc:first=sample").pick(), Some(2));
     assert_eq!(table("bsgc:first=sample").collect(2, 50).pick(), Some(0));
-    // `ratio=live`: c = 0.5 (0.5 + 0.25) = 0.375, 0.5 (0.5 + 0.6875) = 0.594, 0.25: 0.625/45 * 2 =
-    // 0.0278, 0.406/25.5 * 3 = 0.0478, 0.75/50 = 0.015.
+    // `ratio=live`: c = 0.5 (0.5 + 0.25) = 0.375, 0.5 (0.5 + 0.6875) = 0.594, and 0.25. Costs of
+    // blocks 0 to 2: 0.625/45 * 2 = 0.0278, 0.406/25.5 * 3 = 0.0478, 0.75/50 = 0.015.
     assert_eq!(table("bsgc:ratio=live").pick(), Some(2));
-    // `reading=literal`: intervals 5 and 0.5 (34 + 15) = 24.5, time 50 + that: 0.75/55 * 2 =
-    // 0.0273, 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
+    // `reading=literal`: intervals 5 and 0.5 (34 + 15) = 24.5; the time is 50 plus the interval.
+    // Costs of blocks 0 to 2: 0.75/55 * 2 = 0.0273, 0.3125/74.5 * 3 = 0.0126, 1/50 = 0.02.
     assert_eq!(table("bsgc:reading=literal").pick(), Some(1));
-    // `reading=since_erase`, since the last erase alone. At 100, block 2 erased at 51 with 2 valid,
-    // min_ec 1: 0.75/90 = 0.0083, 0.3125/66 * 2 = 0.0095, 0.75/49. With min_ec 0: 0.0167, 0.3125/66
-    // * 3 = 0.0142, 0.0306.
+    // `reading=since_erase`: the time counts from the last erase alone. Block 2 was erased at 51
+    // with 2 valid pages. Costs of blocks 0 to 2 at 100, min_ec = 1: 0.75/90 = 0.0083, 0.3125/66 *
+    // 2 = 0.0095, 0.75/49 = 0.0153. With min_ec = 0: 0.0167, 0.3125/66 * 3 = 0.0142, 0.0306.
     for (spec, pick) in
         [("bsgc:reading=since_erase", 0), ("bsgc:reading=since_erase,wear=absolute", 1)]
     {
@@ -333,7 +339,7 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
         hand.collect(2, 51).fill(2, 55).lose(2, 0, 56).lose(2, 1, 56).at(100);
         assert_eq!(hand.pick(), Some(pick), "{spec}");
     }
-    // No valid pages: every cost is 0, the least worn first.
+    // Without valid pages every cost is 0: the least worn block goes first.
     let mut hand = table("bsgc");
     hand.lose_all(1, 2..4, 50);
     assert_eq!(hand.pick(), Some(1));
@@ -343,9 +349,9 @@ fn bsgc_averages_past_intervals_and_compares_wear() {
 
 #[test]
 fn wear_aware_gives_worn_blocks_a_handicap() {
-    // (1 - l) v/4 + l ec/(1 + max): block 0, worn 3 times, v = 1; block 1, worn once, v = 2. With
-    // l = 0.1: 0.225 + 0.075 = 0.3 and 0.45 + 0.025 = 0.475. With l = 0.5: 0.125 + 0.375 = 0.5 and
-    // 0.25 + 0.125 = 0.375.
+    // Cost (1 - l) v/4 + l ec/(1 + max). Block 0 has ec = 3 and v = 1, block 1 ec = 1 and v = 2.
+    // With l = 0.1: 0.225 + 0.075 = 0.3 and 0.45 + 0.025 = 0.475. With l = 0.5: 0.125 + 0.375 = 0.5
+    // and 0.25 + 0.125 = 0.375.
     for (spec, pick) in
         [("wear-aware", 0), ("wear-aware:lambda=0.5", 1), ("wear-aware:lambda=0", 0)]
     {
@@ -355,8 +361,8 @@ fn wear_aware_gives_worn_blocks_a_handicap() {
         hand.lose_all(1, 0..2, 9);
         assert_eq!(hand.pick(), Some(pick), "{spec}");
     }
-    // A full block has nothing to give, however little it is worn: 1 page of 4 lost at wear 3 goes
-    // first even where wear alone counts.
+    // A full block is never picked before one with garbage, however little it is worn. Block 0,
+    // with 1 page of 4 lost and 3 erases, goes first even where wear alone counts.
     let mut hand = Hand::<WearAware>::new("wear-aware:lambda=1", 2);
     hand.wear(0, 3).fill(0, 4).fill(1, 8).lose(0, 0, 9);
     assert_eq!(hand.pick(), Some(0));
@@ -364,26 +370,28 @@ fn wear_aware_gives_worn_blocks_a_handicap() {
 
 #[test]
 fn mdc_weighs_the_square_of_the_garbage_and_the_write_before_the_last() {
-    // Pages without data before, at 1 to 4: up2 halfway between 0 and now, 1, 1, 2, 2: mean 1.
+    // Pages without data before are written at 1 to 4. Their up2 is halfway between 0 and now: 1,
+    // 1, 2, 2, on average 1.
     let mut hand = Hand::<Mdc>::new("mdc", 4);
     hand.replace(0, None, false, 4);
-    // New data of the pages of block 0 at 21 to 24: 21 - 20/2 = 11, 22 - 21/2 = 12, 12, 13: mean
-    // 12.
+    // The host writes the pages of block 0 anew at 21 to 24. up2: 21 - 20/2 = 11, 22 - 21/2 = 12,
+    // 12, 13, on average 12.
     hand.replace(1, Some(0), false, 24);
-    // New data of the pages of block 1 at 41 to 44: 41 - 29/2 = 27, 27, 28, 28: mean 27.
+    // It writes them again at 41 to 44. up2: 41 - 29/2 = 27, 27, 28, 28, on average 27.
     hand.replace(2, Some(1), false, 44);
-    // Copies of the pages of block 2 at 45 to 48 keep 27.
+    // Copies at 45 to 48 keep 27.
     hand.lose_all(2, 0..1, 44);
     hand.collect(2, 44).replace(3, Some(2), true, 48);
-    // i^2 age/(4 v) at 50, block 1 with i = 1, v = 3: 38/12 = 3.2; block 3 with i = 2, v = 2:
-    // 4 * 23/8 = 11.5; block 0 with i = 1: 49/12 = 4.1. Without the square 38/3 = 12.7, 23, 16.3.
+    // Scores i^2 age/(4 v) at 50. Block 0, i = 1, v = 3: 49/12 = 4.1. Block 1, i = 1, v = 3: 38/12
+    // = 3.2. Block 3, i = 2, v = 2: 4 * 23/8 = 11.5. Without the square they are 16.3, 12.7 and 23.
     hand.lose(1, 0, 50).lose_all(3, 0..2, 50);
     hand.lose(0, 0, 50);
     assert_eq!(hand.pick(), Some(3));
-    // Without block 3, at 51: 50/12 and 39/12.
+    // Without block 3, scores of blocks 0 and 1 at 51: 50/12 and 39/12.
     assert_eq!(hand.collect(3, 51).pick(), Some(0));
-    // New data of the copied pages at 57 to 60: 57 - (57 - 27)/2 = 42, 43, 43, 44: mean 43. i = 2
-    // at 60: 4 * 17/8 = 8.5 beats block 0, 59/12 = 4.9; without the square 17 and 19.7.
+    // The host writes the copied pages anew at 57 to 60. up2: 57 - (57 - 27)/2 = 42, 43, 43, 44, on
+    // average 43. With i = 2 at 60, block 2 scores 4 * 17/8 = 8.5, more than block 0 with 59/12 =
+    // 4.9. Without the square: 17 and 19.7.
     hand.replace(2, Some(3), false, 60);
     hand.lose_all(2, 0..2, 60);
     assert_eq!(hand.pick(), Some(2));
@@ -401,12 +409,14 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
     }
     // u is below 0.5 in the fourth block that the hand looks at.
     assert_eq!(hand.pick(), Some(3));
-    // Block 5 is the sixth, and six are 70% of the nine blocks left: the hand goes back to the
-    // first. Six pages are more than a block's worth: 0.7 from now on.
+    // Block 5 is the sixth at which the hand looks. Six are 70% of the nine blocks left, so the
+    // hand goes back to the first. Blocks 3 and 5 had six invalid pages, more than a block's worth:
+    // the bound is 0.7 from now on.
     assert_eq!(hand.collect(3, 4).pick(), Some(5));
     assert_eq!(hand.collect(5, 4).pick(), Some(2));
-    // Three looks are behind it; block 4 makes four of seven. 0.75 is not above 3/4, so four more
-    // pass in vain, and block 1 comes with 0.8.
+    // The hand has looked at three blocks, and block 4 makes four of seven: the bound rises to
+    // 0.75. That is not above the 3/4 of block 1. Four more looks find no block, and block 1 is
+    // picked at 0.8.
     assert_eq!(hand.collect(2, 4).pick(), Some(1));
 }
 
@@ -423,7 +433,7 @@ fn two_r_greedy_stays_in_its_region_until_a_block_is_free() {
     // up a block's worth of invalid pages.
     assert_eq!(hand.pick(), Some(1));
     assert_eq!(hand.collect(1, 4).pick(), Some(3));
-    // The next search is in the other region.
+    // The next search is in the hot region: the cold one has no candidate left.
     assert_eq!(hand.collect(3, 4).pick(), Some(2));
     assert_eq!(hand.collect(2, 4).pick(), Some(0));
 }
@@ -457,21 +467,22 @@ impl<P: VictimPolicy> Hand<P> {
 
 #[test]
 fn z_cost_benefit_counts_zombies_up_to_half_of_the_garbage() {
-    // a (i - min(z, i/2))/(2v) at 14, age 10. Block 0: i = 2, v = 2: 10 * 2/4 = 5. Block 1: i = 3,
-    // v = 1, z = 1: 10 * 2/2 = 10, with i/2 as the bound 7.5 at the least.
+    // Scores a (i - min(z, i/2))/(2v) at 14, age 10. Block 0 with i = 2, v = 2: 10 * 2/4 = 5. Block
+    // 1 with i = 3, v = 1, z = 1: 10 * 2/2 = 10.
     let mut hand = with_zombies::<ZCostBenefit>("z-cost-benefit", &[(2, 0), (1, 1)]);
     assert_eq!(hand.at(14).pick(), Some(1));
-    // Block 2: i = 2, v = 2, z = 2, of which 1 counts: 2.5. Without zombies it would be 5: block 0,
-    // of the same score then, has the lower number.
+    // Blocks 1 and 2 have i = 2, v = 2, and 2 and 1 zombies, of which 1 counts: 10 * 1/4 = 2.5.
+    // Both were closed at the same time, so the lower number goes first.
     let mut hand = with_zombies::<ZCostBenefit>("z-cost-benefit", &[(3, 0), (2, 2), (2, 1)]);
-    // Block 0: i = 1, v = 3: 10/6 = 1.67. Blocks 1 and 2: 2.5 both, i alike, closed alike.
+    // Block 0 with i = 1, v = 3 scores 10/6 = 1.67.
     assert_eq!(hand.at(14).pick(), Some(1));
-    // A zombie of block 2 lives again: 10 * 2/4 = 5; of block 1: 1 still counts.
+    // A zombie of block 1 lives again: the other one counts, and the score stays 2.5. That of block
+    // 2 lives again: 10 * 2/4 = 5.
     assert_eq!(hand.mark(1, -1).pick(), Some(1));
     assert_eq!(hand.mark(2, -1).pick(), Some(2));
-    // Equal scores: block 0 with i = 2, v = 2 and a zombie at age 10: 10 * 1/4 = 2.5. Block 1 with
-    // i = 1, v = 3 at age 15: 15 * 1/6 = 2.5. More garbage first, though block 1 is as little worn
-    // and closed earlier.
+    // Equal scores. Block 0 with i = 2, v = 2, a zombie and age 10: 10 * 1/4 = 2.5. Block 1 with i
+    // = 1, v = 3 and age 15: 15 * 1/6 = 2.5. The block with more garbage goes first, though block 1
+    // is as little worn and was closed earlier.
     let mut hand = Hand::<ZCostBenefit>::new("z-cost-benefit", 2);
     hand.blocks.keep_zombies();
     hand.fill(1, 4).lose(1, 0, 4).fill(0, 9);
@@ -481,8 +492,7 @@ fn z_cost_benefit_counts_zombies_up_to_half_of_the_garbage() {
 
 #[test]
 fn zombies_never_make_a_block_more_eligible() {
-    // For random tables: a picked block stays picked when others get zombies, and another block is
-    // not picked because it got one.
+    // In random tables, a new zombie changes the pick only if it is in the block that was picked.
     fn check<P: VictimPolicy>(stream: &mut Stream) {
         for _ in 0..2_000 {
             let table: Vec<(u32, u16)> = (0..6)
