@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn one_calm_look_is_not_enough() {
-        // The first look measures passes 7 and 8 of the transient, the second none, the third again
-        // none.
+        // The first look measures passes 7 and 8, which belong to the transient. The second and the
+        // third look measure none of it.
         assert_eq!(passes(RULE, |pass| if pass < 9 { 4.0 } else { 2.0 }), 32);
     }
 
@@ -237,12 +237,12 @@ mod tests {
     #[test]
     fn a_level_has_the_widest_interval_of_all_batches_and_its_drift() {
         assert_eq!(level(&[1.0, 2.0, 3.0]), None);
-        // By hand: 1, 1, 3, 3. Four passes: s = 1.1547, t(3) = 3.1824, half 1.8374. The halves are
-        // 2 apart, and do not vary by themselves.
+        // By hand: the four passes have s = 1.1547 and t(3) = 3.1824, so half the interval is
+        // 1.8374. The means of the two halves are 2 apart, and neither half varies.
         let fit = level(&[1.0, 1.0, 3.0, 3.0]).unwrap();
         assert_eq!((fit.mean, fit.drift, fit.drift_half), (2.0, 2.0, 0.0));
         assert!((fit.half - 1.8374f64.hypot(2.04 * 2.0)).abs() < 1e-3, "{fit:?}");
-        // 1, 3, 1, 3: the same four passes, and no drift.
+        // The same four passes in an order without drift.
         let fit = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
         assert_eq!((fit.drift, fit.half), (0.0, fit.drift_half / 2.0));
         assert!((fit.half - 1.8374).abs() < 1e-3, "{fit:?}");

@@ -251,7 +251,7 @@ mod tests {
         // Five constant parts: five batches show their spread, single intervals do not.
         let values = [1.0, 3.0, 2.0, 3.0, 1.0];
         let parts = intervals(100, |at| values[at as usize / 20]);
-        // Mean 2, s = 1, t(4) = 2.776: 1.2414.
+        // Mean 2, s = 1, t(4) = 2.776: half the interval is 2.776 / sqrt(5) = 1.2414.
         assert!((spread(&parts) - 2.776_445 / 5f64.sqrt()).abs() < 1e-5);
         assert_eq!(spread(&parts[..3]), f64::INFINITY);
         assert_eq!(spread(&intervals(4, |_| 2.0)), 0.0);

@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn spare_factor_and_overprovision_are_the_papers_and_industrys() {
-        // N = 50000, S_f = 0.1: U = 45000 blocks; (N - U)/U = 1/9.
+        // N = 50000 and S_f = 0.1: U = 45000 blocks, and over-provisioning is (N - U)/U = 1/9.
         let geometry = Geometry::with_spare(50_000, 64, 0.1).unwrap();
         assert_eq!(geometry.logical_pages(), 45_000 * 64);
         assert!((geometry.spare_factor() - 0.1).abs() < 1e-12);

@@ -428,11 +428,14 @@ mod tests {
         let total = |scheme| table(scheme, [0.5, 0.75, 0.25]).total(3, &pages, &Costs::PAPER);
         let (erases, copy, flush, later) = (6_000_000.0, 225_000.0, 250_000.0, 456_250.0);
         assert_eq!(total("du-gc"), erases + 25.0 * copy);
-        // gamma = 1 * 0.5 + 2 * 0.25 + 3 * 0.75.
+        // gamma, the number of clean pages that are written again: 1 * 0.5 + 2 * 0.25 + 3 * 0.75 =
+        // 3.25.
         assert_eq!(total("lda-gc1"), erases + 4.0 * copy + 3.25 * later);
-        // delta + pi = 4 + 3, gamma_MRU = 0.5 + 0.5.
+        // Copied are delta = 4 pages on flash alone and pi = 3 clean pages of the LRU region.
+        // gamma_MRU = 1 * 0.5 + 2 * 0.25 = 1 of the others.
         assert_eq!(total("lda-gc3"), erases + 7.0 * copy + later);
-        // theta = 6, gamma_LRU = 6 * 0.75.
+        // theta = 6 dirty pages of the LRU region are written back; 6 * 0.75 of them are written
+        // again.
         assert_eq!(total("lda-gc5"), erases + 7.0 * copy + 6.0 * flush + later - 4.5 * later);
     }
 

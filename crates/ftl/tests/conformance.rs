@@ -109,9 +109,10 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             let whole = run(30_000);
             assert_eq!(run(7), whole, "{names} in batches of 7");
             let (_, counters, levelled) = whole;
-            // FIFO collects in turn, cold data too, and wears evenly by itself.
+            // FIFO collects blocks in turn, also those with cold data. So it wears evenly without
+            // levelling.
             assert!(levelled.collections > 0 || info.name == "fifo", "{names}");
-            // At most once in three erases of other victims.
+            // Levelling collects at most once in three erases of other victims.
             let others = counters.erases - levelled.collections;
             assert!(3 * levelled.collections <= others, "{names}: {levelled:?} {counters:?}");
             assert!(levelled.copied_pages <= counters.copied_pages, "{names}");

@@ -194,7 +194,7 @@ proptest! {
         let (frontier, naive) = [(Frontier::Double, Naive::Double), (Frontier::Pool { low: 2 }, Naive::Pool(2))]
             [usize::from(pool)];
         let map_pages = logical_pages.div_ceil(per_page);
-        // Room for the data, the map, and the blocks of the frontier.
+        // The drive has room for the data, the map, and the blocks of the frontier.
         let blocks = (logical_pages + map_pages).div_ceil(8) + 7;
         let geometry = Geometry::new(blocks, 8, logical_pages.into()).unwrap();
         let spec = format!("dftl:entries={entries},per_page={per_page}");

@@ -88,7 +88,7 @@ where
                 .collect();
             match stream.below(12) {
                 0 | 1 => layer.trim(&batch).unwrap(),
-                // Hints matter to few policies.
+                // Few policies use hints; the others ignore them.
                 2..6 => layer.hints().hint(&batch).unwrap(),
                 6 => layer.hints().cancel(&batch).unwrap(),
                 7 if stream.below(50) == 0 => layer.hints().power_loss(),

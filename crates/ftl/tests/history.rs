@@ -281,7 +281,7 @@ fn a_drive_whose_policy_does_not_ask_keeps_no_history() {
     write(&mut *layer, &commands(pages));
     assert!(layer.blocks().closed_at().is_empty() && layer.blocks().classes().is_empty());
     let asks = counting("dac").memory_bytes() as i64;
-    // 17 bytes a block: a class and two times.
+    // A history takes 17 bytes a block: a class and two times.
     let without = flashgc_ftl::VictimSpec::parse("random").unwrap().bytes(&layout("dac")).unwrap();
     assert_eq!(asks - without as i64, 17 * 96);
 }

@@ -140,7 +140,7 @@ fn figure_1_du_gc_moves_all_eight_pages() {
 #[test]
 fn figure_2_da_gc_moves_four_and_p1_and_p9_become_dirty() {
     let done = figure("da-gc");
-    // delta = 4: 3 * 2 ms + 4 * 0.225 ms.
+    // Three erases, and copies of the delta = 4 pages on flash alone: 3 * 2 ms + 4 * 0.225 ms.
     assert_eq!((done.copies, done.erases, done.cost), (4, 3, 6.9));
     assert_eq!(done.dirty, [1, 2, 9, 11]);
     assert_eq!(done.duplicates, Duplicates { made_dirty: 2, left_dirty: 2, flushed: 0 });
@@ -163,14 +163,15 @@ fn lde_writes_p2_back_and_cleans_it() {
     assert_eq!((done.copies, done.erases, done.duplicates.flushed), (5, 3, 1));
     assert_eq!(done.dirty, [9, 11]);
     assert_eq!(done.layer.locate(2), Some((5, 2)));
-    // 3 * 2 ms + 5 * 0.225 ms + (C_b = 0.05 ms) + 0.2 ms.
+    // Three erases, five copies, and one page read from memory (C_b = 0.05 ms) and programmed (0.2
+    // ms): 3 * 2 ms + 5 * 0.225 ms + 0.25 ms.
     assert_eq!(done.cost, 7.375);
 }
 
 #[test]
 fn table_i_says_what_each_scheme_makes_of_a_duplicate() {
-    // Before: dirty and clean page of the MRU region (P11, P9), of the LRU region (P2, P1). Whether
-    // each is dirty afterwards, in that order.
+    // Which of four pages are dirty after a collection: P11 (dirty before) and P9 (clean) of the
+    // MRU region, P2 (dirty) and P1 (clean) of the LRU region.
     let dirty = |scheme| {
         let done = figure(scheme);
         [11, 9, 2, 1].map(|page| done.dirty.contains(&page))
@@ -354,7 +355,8 @@ fn bast_thrashes_on_random_writes_where_fast_does_not_and_a_page_map_beats_both(
 
 #[test]
 fn log_maps_need_a_fraction_of_a_page_maps_memory() {
-    // 4 bytes a page, against 4 a data block and 4 a page of 11 log blocks.
+    // A page map takes 4 bytes a page. A log-block mapping takes 4 a data block, and 4 a page of
+    // its 11 log blocks.
     let bytes = |mapping| amplification(mapping, 0..1).1.map_bytes();
     assert_eq!(bytes("page"), 4 * 52 * 32);
     assert_eq!([bytes("fast"), bytes("bast")], [4 * (52 + 11 * 32); 2]);

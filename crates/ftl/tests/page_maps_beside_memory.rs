@@ -131,7 +131,8 @@ proptest! {
         let (mut naive, mut pick) = case.naive(case.blocks, case.logical_pages);
         let filled = naive.programs;
         let naive_cache = Rc::new(RefCell::new(case.cache()));
-        // Version of each page's data as the host last wrote them, and of those on flash.
+        // The version of each page's data that the host wrote last. `on_flash` has the version on
+        // flash.
         let mut latest: BTreeMap<u32, u64> = BTreeMap::new();
         let flushed: Rc<RefCell<Vec<u32>>> = Rc::default();
         let mut on_flash = BTreeMap::new();

@@ -193,7 +193,7 @@ fn one_plane_sorts_and_chases_as_the_counting_drive() {
                 whole.write(&[page]).unwrap();
                 steps.write_at_once(page, 0, low(placement), low(placement)).unwrap();
             }
-            // The page of the command 40 ahead; some of these hints never come true.
+            // Hints name the page of the command 40 ahead. Some of them never come true.
             let ahead = commands.get(index + 40).map_or(page, |&(page, _)| page);
             whole.hints().hint(&[ahead]).unwrap();
             steps.hints().hint(&[ahead]).unwrap();

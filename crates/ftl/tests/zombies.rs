@@ -34,9 +34,10 @@ fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
     let layout = layout(geometry, Frontier::Pool { low: 1 }, "dac:regions=1");
     let mut layer = build(victim, layout);
     let block1: Vec<u32> = (0..10).collect();
-    // Kills five pages of block 1 (0 to 4) and brings five new ones (10 to 14).
+    // Overwrites five pages of block 1 (0 to 4), and writes five new ones (10 to 14).
     let block2: Vec<u32> = (0..5).chain(10..15).collect();
-    // Kills six of block 2 (0 to 4 and 10), leaving 11 to 14, and brings four new ones.
+    // Overwrites six pages of block 2 (0 to 4 and 10), so that 11 to 14 stay, and writes four new
+    // ones.
     let block3: Vec<u32> = (0..5).chain(10..11).chain(15..19).collect();
     for pages in [block1, block2, block3] {
         layer.write(&pages).unwrap();
@@ -89,8 +90,8 @@ fn figure_3_z_greedy_copies_five_pages_then_one() {
     assert_eq!(layer.counts().zombies.unwrap().known, 7);
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
-    // (b) and (c): scores 5, 6 - min(3, 3) = 3 and 0. Block 1 goes to block 4, whose other five
-    // pages take the three zombies of block 2 and two of block 3.
+    // (b) and (c): blocks 1 to 3 score 5, 6 - min(3, 3) = 3 and 0. Block 1 goes to block 4, whose
+    // other five pages take the three zombies of block 2 and two of block 3.
     assert_eq!(flush(&mut *layer, &mut dirty, 5), 5);
     let c = states(&*layer, &dirty, [10, 0, 0, 0]);
     assert_eq!(c, [(0, 0, 0), (1, 0, 9), (6, 2, 2), (10, 0, 0)]);

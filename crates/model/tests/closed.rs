@@ -62,7 +62,8 @@ fn uniform_writes_give_the_known_values() {
 
 #[test]
 fn greedy_is_the_papers_number() {
-    // Van Houdt, ValueTools 2013, section 3.4, from Bux and Iliadis 2010: b = 64, S_f = 0.1.
+    // The figure for b = 64 and S_f = 0.1 by Bux and Iliadis 2010, from Van Houdt, ValueTools 2013,
+    // section 3.4.
     equal(greedy::solve(&drive(64, 0.1)).write_amplification, 4.8213, 4);
 }
 

@@ -35,7 +35,8 @@ fn table_1_of_van_houdt_2013() {
 
 #[test]
 fn known_values_for_64_pages_a_block_and_a_tenth_spare() {
-    // By Euler's method with small steps, in a program of its own; d = 1 is 1 / S_f.
+    // These figures come from another program, which takes small steps by Euler's method. With d =
+    // 1 the figure is 1 / S_f.
     let by_d = [
         (1, 10.0000),
         (2, 6.8516),

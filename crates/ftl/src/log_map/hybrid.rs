@@ -318,7 +318,8 @@ impl Hybrid {
         }
         self.counters.collections += 1;
         let decision = (u64::from(log) << 16) | u64::from(valid);
-        // One multiply-xor a decision, as for the page map.
+        // The digest takes one rotation, XOR and multiplication a decision, as that of the page map
+        // does.
         self.decisions =
             (self.decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let table = self.table(memory);

@@ -126,7 +126,8 @@ mod tests {
         let mut rule = rule("intervals");
         let interval = |rule: &Intervals, host| interval(&rule.stamps, 5, at(host));
         assert_eq!(interval(&rule, 0), None);
-        // Written at t = 5, 15, 16, 30 and 40: the first four, then the last four.
+        // The interval is the age of the oldest stamp, divided by the number of stamps. The stamps
+        // of page 5 are 5, 15, 16 and 30, and later 15, 16, 30 and 40.
         rule.holds(5, on(0), at(0));
         assert_eq!([0, 3].map(|host| interval(&rule, host)), [Some(7.0), Some(10.0)]);
         for number in [3, 4, 18] {
@@ -168,8 +169,8 @@ mod tests {
         // The next sample comes with the sixteenth write, and not before.
         (9..15).for_each(|number| _ = write(&mut rule, 0, number));
         assert_eq!(rule.quantiles.bounds(), [6.0, 12.0, 15.0]);
-        // At t = 28: 1 and 6.75 of pages 0 and 1, 26/3 of page 2, 23/2 of page 5 (5, 20), and 25,
-        // 24, 22, 21, 20, 19 and 18 of pages 3, 4 and 6 to 10.
+        // Intervals at t = 28: 1 and 6.75 of pages 0 and 1, 26/3 of page 2, 23/2 of page 5 (stamps
+        // 5 and 20), and 25, 24, 22, 21, 20, 19 and 18 of pages 3, 4 and 6 to 10.
         write(&mut rule, 0, 15);
         assert_eq!(rule.quantiles.bounds(), [26.0 / 3.0, 19.0, 22.0]);
     }

@@ -110,8 +110,9 @@ impl Course {
         if gap <= 0.0 {
             return now + 1;
         }
-        // The smallest positive root of gap = closing dt + bending dt^2, in the form in which no
-        // digits cancel. Without a root, or with both terms falling, the gap stays.
+        // The time dt until the gap closes is the smallest positive root of gap = closing dt +
+        // bending dt^2, in the form in which no digits cancel. Without a root, or if both terms are
+        // negative, the gap stays.
         let root = closing * closing + 4.0 * bending * gap;
         if root < 0.0 || (bending < 0.0 && closing <= 0.0) {
             return NEVER;

@@ -28,7 +28,8 @@ pub fn naive_pick(spec: &str) -> NaivePick {
     match name {
         "fifo" => Box::new(|view, _| view.candidates[0]),
         "greedy" => Box::new(move |view, _| fewest(&view.candidates, view)),
-        // The paper's score, i - min(z, i/2); of the best blocks, the one with most invalid pages.
+        // The paper's score, i - min(z, i/2). Of blocks with equal scores, the one with most
+        // invalid pages goes first.
         "z-greedy" => Box::new(move |view, _| {
             let score = |&block: &usize| {
                 let (i, z) = ((view.b - view.counts[block]) as f64, view.zombies[block] as f64);

@@ -19,7 +19,7 @@ impl Told {
 
 impl Future for Told {
     fn next(&mut self, events: &mut Vec<Event>) {
-        // A few at a time.
+        // Each call gives three events at most.
         let end = (self.done + 3).min(self.events.len());
         events.clear();
         events.extend_from_slice(&self.events[self.done..end]);

@@ -32,7 +32,7 @@ pub(crate) fn psi_slope(z: f64, psi: f64) -> f64 {
 /// ln(-A'(alpha)): the logarithm of the gain from a little more spare space. A(alpha) = alpha / v
 /// is the write amplification of first-in, first-out cleaning, and alpha = 1 + psi(v).
 pub(crate) fn log_gain(v: f64) -> f64 {
-    // -A' = chi / (v (1 - chi)) with chi = v / (exp(v) - 1) and 1 - chi = v - psi.
+    // -A' = chi / (v (1 - chi)). Here chi = v / (exp(v) - 1), and 1 - chi = v - psi.
     let log_chi = v.ln() - if v < LN_2 { v.exp_m1().ln() } else { v + (-(-v).exp()).ln_1p() };
     log_chi - v.ln() - (v - psi(v)).ln()
 }

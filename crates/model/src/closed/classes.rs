@@ -147,8 +147,8 @@ impl std::ops::Deref for Classes {
 /// first^-theta + ... + last^-theta.
 fn power_sum(first: u64, last: u64, theta: f64) -> f64 {
     let power = |rank: u64| (rank as f64).powf(-theta);
-    // Up to here the ranks one by one; from here on Euler and Maclaurin's formula, whose next term
-    // is below 1e-16 of the sum.
+    // Ranks up to `exact` are summed one by one. The others are summed by Euler and Maclaurin's
+    // formula, whose next term is below 1e-16 of the sum.
     let exact = last.min((first + 63).max(63));
     let head: f64 = (first..=exact).map(power).sum();
     if exact == last {

@@ -45,7 +45,7 @@ impl Greedy {
             let i = (j + 1) as f64;
             harmonic[j] = harmonic[j + 1] + 1.0 / i;
             lost[j] = lost[j + 1] + (b as f64 - i) / i;
-            // (b - j) / j - (b - j - 1) / (j + 1) - 1 / (j + 1) = (b - j) / (j (j + 1)).
+            // The sum for j is the one for j + 1 plus (b - j) / (j (j + 1)).
             inverse_slope += (b - j) as f64 / (j as f64 * i);
             log_slope[j] = -f64::ln(inverse_slope);
         }
