@@ -387,7 +387,7 @@ impl Params {
     }
 }
 
-/// The spec in full, every parameter written out, as a result records it.
+/// Writes the spec with every parameter, as a result records it.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.owner)?;

@@ -29,8 +29,8 @@ pub struct SettlingLevel {
     pub mean: f64,
     /// Half the 95% interval of the mean, by the spread of the batches.
     pub spread: f64,
-    /// The distance from the mean to the final level, which is left of the transient. It is
-    /// estimated from the writes before.
+    /// The rest of the transient: the distance from the mean to the final level, estimated from the
+    /// writes before.
     pub left: f64,
     /// Half the 95% interval of `left` if nothing is left of the transient: chance alone.
     pub chance: f64,
@@ -235,7 +235,9 @@ mod tests {
             assert!((fit.left / (2.0 - fit.mean) - 1.0).abs() < 0.03, "{before}: {fit:?}");
             assert!(fit.moves());
         }
-        // By hand, for half: ln 2 / (1/2) = 1.386, and ln 2 / (1/4) less that is 1.386, too.
+        // By hand, with half of the run before the measured part: the mean there is ln 2 / (1/2) =
+        // 1.386 above the level. The mean of the reference is ln 2 / (1/4) = 2.772 above it, which
+        // is 1.386 more.
         assert!((off(0.5) - 1.0).abs() < 1e-12);
     }
 

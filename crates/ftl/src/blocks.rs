@@ -18,7 +18,7 @@ pub type BlockId = u32;
 /// needs no second look.
 pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 
-/// A place that outlives a block table. When the table is dropped, its columns move here for
+/// A store that outlives a block table. When the table is dropped, its columns move here for
 /// readers that still use them.
 pub type Keeper = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 

@@ -1,6 +1,6 @@
 //! Collectors: a victim policy and a placement under the name by which a paper compares them.
 
-/// One collector.
+/// One collector, as listings need it.
 pub struct CollectorInfo {
     /// The name people type.
     pub name: &'static str,

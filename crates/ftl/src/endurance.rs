@@ -58,19 +58,19 @@ pub fn endurance_laws() -> &'static [EnduranceInfo] {
 /// The erases that blocks bear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Endurance {
-    /// All blocks bear the same number.
+    /// All blocks bear the same number of erases.
     Fixed {
         /// Erases that a block bears.
         limit: u32,
     },
-    /// Normally distributed.
+    /// The numbers of erases are normally distributed.
     Normal {
         /// Mean number of erases.
         mean: u32,
         /// Standard deviation divided by the mean.
         cv: f64,
     },
-    /// Weibull distributed.
+    /// The numbers of erases have a Weibull distribution.
     Weibull {
         /// Erases that 1/e of the blocks bear.
         scale: u32,
@@ -123,7 +123,8 @@ impl Endurance {
         match self {
             Self::Fixed { limit } => limit,
             Self::Normal { mean, cv } => loop {
-                // Box and Muller 1958; the second number of the pair is not used.
+                // The method of Box and Muller 1958. It gives two numbers, of which the second is
+                // not used.
                 let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
                 let z = radius * libm::cos(std::f64::consts::TAU * rng.unit());
                 let limit = (f64::from(mean) * (1.0 + cv * z)).round();
@@ -163,7 +164,7 @@ impl EndOfLife {
     const NAMES: [(&'static str, Self); 2] =
         [("first-failure", Self::FirstFailure), ("system-failure", Self::SystemFailure)];
 
-    /// The names people type.
+    /// The names that people type for the ends of life.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().map(|&(name, _)| name)
     }

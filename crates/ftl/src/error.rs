@@ -5,8 +5,8 @@ use flashgc_base::spec::SpecError;
 
 use crate::geometry::{Geometry, GeometryError};
 
-/// The reason why the translation layer cannot be made, or cannot go on. One pointer, so that the
-/// result of every page operation stays in registers.
+/// The reason why the translation layer cannot be made, or cannot go on. It is one pointer, so that
+/// the result of every page operation stays in registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct FtlError(Box<FtlErrorKind>);
@@ -67,9 +67,9 @@ pub enum FtlErrorKind {
     /// A command addresses a page that the drive does not have.
     #[error("page {page} is beyond the drive's {logical_pages} logical pages")]
     OutOfRange {
-        /// The page addressed.
+        /// The page that the command addresses.
         page: u32,
-        /// The number of pages there are.
+        /// The number of logical pages of the drive.
         logical_pages: u32,
     },
     /// Collecting garbage frees nothing.

@@ -20,7 +20,7 @@ impl Fill {
     const NAMES: [(&'static str, Self); 3] =
         [("sequential", Self::Sequential), ("random", Self::Random), ("empty", Self::Empty)];
 
-    /// The names people type.
+    /// The names that people type for the initial states.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMES.iter().map(|&(name, _)| name)
     }

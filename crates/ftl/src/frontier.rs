@@ -12,9 +12,10 @@ pub enum Frontier {
     /// One block takes host writes and copies. A victim keeps its own valid pages, rewritten to
     /// its front, and takes host writes behind them. No pool of erased blocks.
     Single,
-    /// One block takes host writes, another the copies. A victim whose valid pages fit the
-    /// internal frontier is erased and becomes the external one; if they do not fit, it becomes
-    /// the new internal frontier and the collector goes on. No pool of erased blocks.
+    /// One block, the external frontier, takes host writes. Another, the internal frontier, takes
+    /// the copies. If the valid pages of a victim fit in the internal frontier, the victim is
+    /// erased and becomes the external frontier. If not, it becomes the new internal frontier, and
+    /// the collector goes on. No pool of erased blocks.
     Double,
     /// Host writes fill a block of their own, then the rest of the block that copies have filled in
     /// part. A collection takes victims until their invalid pages make up a block. It compacts
@@ -121,7 +122,7 @@ impl Frontier {
     }
 }
 
-/// The spec in full.
+/// Writes the spec with every parameter.
 impl fmt::Display for Frontier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -96,7 +96,7 @@ impl Geometry {
     ) -> Result<Self, GeometryError> {
         check_spare(spare)?;
         let exact = logical_pages as f64 / (1.0 - spare) / f64::from(pages_per_block.max(1));
-        // 1e-9: a quotient that is a whole number except for rounding is that number.
+        // The 1e-9 makes a quotient that is a whole number except for rounding that number.
         let blocks = (exact - exact * 1e-12 - 1e-9).ceil();
         if blocks > f64::from(u32::MAX) {
             return Err(GeometryError(format!(

@@ -23,7 +23,7 @@ pub(crate) struct History {
     /// The clock when each block became a candidate last.
     #[snapshot(table)]
     pub(crate) closed_at: Vec<u64>,
-    /// The host's clock at that time.
+    /// The host's clock when each block became a candidate last.
     #[snapshot(table)]
     pub(crate) closed_at_host: Vec<u64>,
     /// Pages that the host has written, as of the last close or pick.

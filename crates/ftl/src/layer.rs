@@ -46,14 +46,15 @@ pub trait Layer: State + Send {
     /// A digest of every decision so far: which block was collected, with how many valid pages.
     fn decisions(&self) -> u64;
 
-    /// Returns the layer as a taker of streams; `None` where writes name none.
+    /// Returns the layer as one to which streams are named; `None` where writes name none.
     fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
 
-    /// Returns the layer as a taker of hints; `None` where neither policy nor placement has a use
-    /// for them.
+    /// Returns the layer as one that uses hints; `None` if neither the policy nor the placement
+    /// uses them.
     fn hints(&mut self) -> Option<&mut dyn TakesHints>;
 
-    /// Returns the layer as a reporter of the pages that it moves; `None` if it cannot report them.
+    /// Returns the layer as one that reports the pages that it moves; `None` if it cannot report
+    /// them.
     fn moves(&mut self) -> Option<&mut dyn ReportsMoves>;
 
     /// Checks every invariant; the text says which does not hold. O(physical pages).

@@ -105,7 +105,7 @@ impl Layout {
         if spare_pages >= kept * u64::from(b) {
             return Ok(());
         }
-        // Rounded up, so that the value in the hint is enough.
+        // The share is rounded up, so that the value in the hint is enough.
         let least = (kept as f64 / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let more = format!("more {}", option("blocks"));
         let hint = match frontier {

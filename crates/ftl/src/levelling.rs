@@ -104,7 +104,7 @@ impl Levelling {
     }
 }
 
-/// The spec in full.
+/// Writes the spec with every parameter.
 impl fmt::Display for Levelling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "static:threshold={},interval={}", self.threshold, self.interval)
@@ -126,7 +126,7 @@ pub(crate) struct Leveller {
 }
 
 impl Leveller {
-    /// A drive whose blocks have not been erased, none of them a candidate.
+    /// The leveller of a drive whose blocks have not been erased, none of them a candidate.
     pub(crate) fn new(levelling: Levelling, blocks: &BlockTable) -> Self {
         Self {
             levelling,
@@ -144,7 +144,7 @@ impl Leveller {
         Self { most_erases, ..Self::new(self.levelling, blocks) }
     }
 
-    /// Bytes that it keeps on a drive of `blocks` blocks.
+    /// Bytes that a leveller keeps on a drive of `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         bytes_of::<u64>(tree_levels(blocks, FAN).iter().sum())
     }
@@ -303,7 +303,8 @@ mod tests {
         erase(&mut leveller, &mut blocks, 3);
         assert_eq!(leveller.victim(&blocks, 63), None); // no room: waits for the next interval
         assert_eq!(leveller.victim(&blocks, 64), None);
-        // It counts the cost of its own victims. Their erases do not count towards the interval.
+        // The leveller counts the cost of its own victims. Their erases do not count towards the
+        // interval.
         leveller.erased(1, Some(64));
         assert_eq!(leveller.levelled, Levelled { collections: 1, copied_pages: 64 });
         assert_eq!(leveller.left, 3);

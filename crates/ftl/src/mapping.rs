@@ -183,7 +183,7 @@ impl Default for Mapping {
     }
 }
 
-/// The spec in full, every parameter written out.
+/// Writes the spec with every parameter.
 impl fmt::Display for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.params.fmt(f)

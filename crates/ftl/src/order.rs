@@ -51,7 +51,7 @@ impl Order {
         self.links[block as usize].0 != END
     }
 
-    /// Puts a block that is not in it behind all others.
+    /// Puts a block that is not in the order behind all others.
     pub(crate) fn push(&mut self, block: BlockId) {
         let ends = self.ends();
         let last = self.links[ends as usize].0;
@@ -61,7 +61,7 @@ impl Order {
         self.len += 1;
     }
 
-    /// Takes out a block that is in it.
+    /// Takes a block out of the order, which must have it.
     pub(crate) fn remove(&mut self, block: BlockId) {
         let (before, after) = std::mem::replace(&mut self.links[block as usize], (END, END));
         self.links[before as usize].1 = after;

@@ -312,7 +312,7 @@ impl Default for Scheme {
     }
 }
 
-/// The spec in full.
+/// Writes the spec with every parameter.
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rule {

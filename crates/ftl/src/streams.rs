@@ -29,7 +29,7 @@ impl Streams {
         Self { of: none.clone(), next: none, totals: StreamTotals::default() }
     }
 
-    /// Bytes that it keeps for this many logical pages.
+    /// Bytes that the streams of this many logical pages take.
     pub(crate) fn bytes(pages: u32) -> u64 {
         2 * bytes_of::<StreamId>(pages as usize) + bytes_of::<StreamCounts>(MOST_STREAMS + 1)
     }

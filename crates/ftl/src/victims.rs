@@ -55,7 +55,7 @@ pub struct VictimInfo {
     asks: Asks,
     /// `true` if the policy draws random numbers.
     draws: bool,
-    /// The past that it remembers.
+    /// The past that the policy remembers.
     remembers: Remembers,
     pick: PickFrom,
 }

@@ -250,8 +250,8 @@ proptest! {
         let isolates = placement.contains("persistent=2");
         let levelling = case.levelling.filter(|_| frontier.has_pool() && !isolates);
         let levelling = levelling.map(|(threshold, interval)| Levelling { threshold, interval });
-        // Leave the blocks that the most demanding frontier without a placement keeps, or this
-        // placement.
+        // The drive has at least the blocks that this placement keeps or, without a placement,
+        // those of the frontier that keeps most.
         let kept = rule.as_ref().map_or(5, |rule| Placed::kept(&**rule) as u32 + 2);
         let kept = kept + u32::from(levelling.is_some());
         let blocks = case.blocks.max(kept + 2);

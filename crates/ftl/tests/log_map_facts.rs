@@ -413,7 +413,7 @@ fn what_cannot_be_mapped_so_is_refused_with_a_hint() {
         "mapping fast: 20 log blocks and 1 for merges need 21 spare blocks, found 12 beyond the 52 blocks \
          of data; hint: spare=\"32.82%\", or a smaller log_blocks"
     );
-    // 21/64 = 0.328125, rounded up.
+    // The hint above is 21/64 = 0.328125, rounded up.
     assert_eq!(
         error("fast:log_blocks=1", Fill::Sequential),
         "mapping fast: log_blocks=1, expected at least 2: one for random and one for sequential writes; \

@@ -16,13 +16,13 @@ use flashgc_base::table::bytes_of;
 
 /// A pool of erased blocks that says in which order they are used.
 pub trait Pool: State + Send {
-    /// Puts in `block`, erased `erases` times so far.
+    /// Puts `block` into the pool. It was erased `erases` times so far.
     fn put(&mut self, block: BlockId, erases: u32);
 
-    /// Takes out the block to use next; `None` if there is none.
+    /// Takes the block to use next from the pool; `None` if the pool is empty.
     fn take(&mut self) -> Option<BlockId>;
 
-    /// Takes out `block`, which is in it, out of turn.
+    /// Takes `block` from the pool, out of turn. The pool must have it.
     fn remove(&mut self, block: BlockId);
 
     /// The number of blocks that wait.
@@ -43,7 +43,7 @@ pub struct AllocationInfo {
     pub name: &'static str,
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    /// Bytes of a block that waits.
+    /// Bytes that a pool takes for each block that waits.
     entry: u64,
     /// `true` if the policy draws random numbers.
     draws: bool,
@@ -151,7 +151,7 @@ impl Default for Allocation {
     }
 }
 
-/// The spec in full.
+/// Writes the name of the policy.
 impl std::fmt::Display for Allocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0.name)

@@ -8,7 +8,7 @@ use crate::layer::Layer;
 
 /// The page map below a map on flash. Its pages after those of the host are the translation pages.
 pub trait Below {
-    /// The map as a layer.
+    /// The page map as a layer.
     fn layer(&mut self) -> &mut dyn Layer;
 
     /// The physical page of `page`; `None` if it has no data.
@@ -41,7 +41,8 @@ impl MapCache {
             self.hear(map);
             return Ok(false);
         }
-        // The page is written, even if the drive's life ends while its map is brought up to date.
+        // The page has been written, even if the drive's life ends while the map on flash is
+        // brought up to date.
         self.settle_at_once(map)?;
         Ok(true)
     }
@@ -59,7 +60,7 @@ impl MapCache {
         Ok(true)
     }
 
-    /// Reads `page`. At the end of its life a drive reads without its cache.
+    /// Reads `page`. A drive at the end of its life reads without the cache.
     ///
     /// # Errors
     /// The errors of [`MapCache::write_at_once`].

@@ -15,11 +15,11 @@ const NONE: u32 = u32::MAX;
 /// The flash operations that a look-up of a map entry needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
-    /// None: the entry is cached.
+    /// No operation: the entry is cached.
     Hit,
     /// The translation page of the entry must be read, if there is one.
     Miss {
-        /// The translation page to write back before that, because a changed entry of it has left
+        /// The translation page to write back first, because a changed entry of that page has left
         /// the cache.
         write_back: Option<u32>,
     },
@@ -38,26 +38,26 @@ pub struct MapCache {
     /// Entries of a translation page.
     #[snapshot(skip)]
     per_page: u32,
-    /// Page to its slot, or [`NONE`].
+    /// The slot of each page's entry; [`NONE`] if it is not cached.
     #[snapshot(table)]
     slots: Vec<u32>,
-    /// Slot to its page.
+    /// The page of each slot.
     entries: Vec<u32>,
-    /// Slot to `true` once its entry has been read. Until then the slot is reserved.
+    /// For each slot, `true` once the entry has been read. Until then the slot is reserved.
     is_here: Vec<bool>,
     /// Slots in the order of their last use.
     #[snapshot(state)]
     order: Order,
     #[snapshot(skip)]
     capacity: u32,
-    /// A bit a page: its entry differs from the map on flash.
+    /// One bit for each page, set if its entry differs from the map on flash.
     #[snapshot(table)]
     changed: Vec<u64>,
     /// Translation pages with changed entries that are not cached, in the order in which the first
     /// such entry changed.
     #[snapshot(state)]
     moved: Order,
-    /// The map on flash, by page: physical page, or [`NONE`].
+    /// The map on flash: the physical page of each page, or [`NONE`].
     #[snapshot(table)]
     stored: Vec<u32>,
     traffic: MapTraffic,
@@ -245,8 +245,7 @@ impl MapCache {
     /// entry is unchanged. A changed entry must be cached, or its translation page one of those
     /// that `will_be_written`.
     ///
-    /// # Errors
-    /// The first of these that does not hold.
+    /// # Errors The first check that fails.
     pub fn audit(
         &self,
         place: impl Fn(u32) -> Option<u32>,
@@ -329,7 +328,7 @@ mod tests {
 
     #[test]
     fn changed_entries_that_leave_name_their_translation_page() {
-        // Two entries of eight pages, four to a translation page.
+        // A cache of two entries, for eight pages with four entries to a translation page.
         let mut cache = MapCache::new(8, 4, 2, Some);
         let miss = LookUp::Miss { write_back: None };
         assert_eq!(

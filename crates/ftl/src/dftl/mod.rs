@@ -63,7 +63,7 @@ pub(crate) const PARAMS: &[Param] = &[
 pub(crate) struct Dftl {
     #[snapshot(state)]
     inner: Box<dyn Translation>,
-    /// The shape that the host sees; `inner` has the translation pages behind it.
+    /// The shape that the host sees. In `inner` the translation pages follow the host's pages.
     #[snapshot(skip)]
     geometry: Geometry,
     #[snapshot(state)]
@@ -118,7 +118,7 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     with_map.check_spare().map_err(|error| on_flash(map_pages, &error))
 }
 
-/// The shape of a drive that holds the map of `geometry`'s pages too.
+/// The shape of a drive that holds the pages of `geometry` and their map.
 pub(crate) fn with_map(params: &Params, geometry: &Geometry) -> Result<Geometry, SpecError> {
     inner_geometry(params, geometry).map(|(_, inner)| inner)
 }

@@ -45,10 +45,11 @@ pub(super) const PARAMS: &[Param] = &[
 /// The log buffer of BAST.
 #[derive(State)]
 pub(crate) struct Bast {
-    /// Logical block to its log block, or [`NO_BLOCK`], and the number of pages programmed in it.
+    /// The log block of each logical block, or [`NO_BLOCK`], and the number of pages programmed in
+    /// that log block.
     #[snapshot(table)]
     logs: Vec<(BlockId, u32)>,
-    /// Physical log block to its logical block.
+    /// The logical block of each physical log block.
     #[snapshot(table)]
     owners: Vec<u32>,
     /// Log blocks, the first to merge first.

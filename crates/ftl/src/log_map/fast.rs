@@ -57,7 +57,7 @@ pub(crate) struct Fast {
     #[snapshot(skip)]
     has_sequential: bool,
     sequential: Option<Sequential>,
-    /// Random log blocks, the oldest first; the last may be open.
+    /// Random log blocks, the oldest first. The last one may be open.
     #[snapshot(state)]
     random: Order,
     /// Pages programmed in the last random log block.

@@ -32,23 +32,23 @@ pub(crate) const NO_BLOCK: BlockId = BlockId::MAX;
 pub(crate) struct Hybrid {
     #[snapshot(skip)]
     pub(crate) geometry: Geometry,
-    /// Logical page to ppn, or [`UNMAPPED`].
+    /// The ppn of each logical page, or [`UNMAPPED`].
     #[snapshot(table)]
     pub(crate) map: Table<u32>,
-    /// Physical page (block times b plus offset) to the logical page last written there.
+    /// The logical page last written on each physical page (block times b plus offset).
     #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
-    /// One bit a ppn: the page holds current data.
+    /// One bit for each ppn, set if the page holds current data.
     #[snapshot(table)]
     pub(crate) live: Table<u64>,
-    /// One bit a ppn: programmed since its block was erased.
+    /// One bit for each ppn, set if the page was programmed since its block was erased.
     #[snapshot(table)]
     pub(crate) written: Table<u64>,
     #[snapshot(state)]
     pub(crate) blocks: BlockTable,
     #[snapshot(table)]
     pub(crate) roles: Vec<Role>,
-    /// Logical block to its data block, or [`NO_BLOCK`].
+    /// The data block of each logical block, or [`NO_BLOCK`].
     #[snapshot(table)]
     pub(crate) data: Vec<BlockId>,
     #[snapshot(state)]

@@ -68,7 +68,7 @@ pub(crate) trait LogBuffer: State + Send {
         memory: &mut dyn Residency,
     ) -> Result<(), FtlError>;
 
-    /// The layer's scheme is known: choose log blocks accordingly.
+    /// Called when the layer's scheme is known. It settles how log blocks are chosen.
     fn settle(&mut self, hybrid: &mut Hybrid, memory: &mut dyn Residency);
 
     /// The most log blocks that there may be.
@@ -142,7 +142,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
         params.owner()
     );
     if number > room {
-        // A share of all blocks, rounded up so that the value in the hint is enough.
+        // The least share of spare blocks, rounded up so that the value in the hint is enough.
         let least = (f64::from(number + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let larger = match least < 1.0 {
             true => choice("spare", percent(least)),

@@ -18,14 +18,14 @@ const NO_SLOT: u32 = u32::MAX;
 pub(crate) struct Weigher {
     #[snapshot(skip)]
     pages_per_block: u32,
-    /// For each logical block, its live pages of each class; in the last place 1 if it has a data
-    /// block.
+    /// For each logical block, the number of its live pages of each class. The last entry is 1 if
+    /// the logical block has a data block.
     #[snapshot(table)]
     counts: Vec<[u16; CLASSES + 1]>,
     /// The class of every logical page, live or not, when memory was asked last.
     #[snapshot(table)]
     known: Vec<u8>,
-    /// Block to its place in `logs`, or [`NO_SLOT`].
+    /// The index in `logs` of each block, or [`NO_SLOT`].
     #[snapshot(table)]
     slots: Vec<u32>,
     logs: Vec<Associated>,

@@ -23,9 +23,9 @@ pub enum LogWindow {
     /// collections get cheaper by more than 20%, a smaller one unless they get dearer by more than
     /// 20%.
     Adaptive {
-        /// Log blocks at first.
+        /// The number of log blocks at first.
         start: u32,
-        /// Log blocks more or fewer.
+        /// The change of the number, up or down.
         step: u32,
     },
 }
@@ -106,7 +106,7 @@ impl Sized {
         self.size
     }
 
-    /// A collection cost this many nanoseconds.
+    /// Learns that a collection cost this many nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         let Some(adapting) = &mut self.adapting else { return };
         adapting.collections += 1;
@@ -144,7 +144,7 @@ impl Sized {
 mod tests {
     use super::*;
 
-    /// Lets an epoch pass in which every collection costs `cost`; the size after it.
+    /// Lets an epoch pass in which every collection costs `cost`. Returns the size after the epoch.
     fn epoch(window: &mut Sized, cost: u64) -> u32 {
         (0..EPOCH).for_each(|_| window.learn(cost));
         window.size()

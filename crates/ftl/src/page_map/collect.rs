@@ -39,7 +39,8 @@ impl<P: VictimPolicy> PageMap<P> {
         &mut self.store.planes[PLANE as usize]
     }
 
-    /// The victim's valid pages move to its front; it becomes the frontier.
+    /// Makes room under the single frontier: the victim's valid pages move to its front, and it
+    /// becomes the frontier.
     fn make_room_single(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         loop {
             self.plane_mut().close_class(HOST);

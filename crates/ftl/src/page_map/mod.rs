@@ -34,7 +34,7 @@ pub struct PageMap<P: VictimPolicy> {
     pub(super) store: PageStore<P>,
     #[snapshot(skip)]
     frontier: Frontier,
-    /// The treatment of pages in the host's memory; `None` while it is not shared.
+    /// The treatment of pages in the host's memory; `None` while that memory is not shared.
     #[snapshot(state)]
     sharing: Option<Sharing>,
     /// Logical pages lifted from a victim and not programmed yet: the first `moving_len` entries.
@@ -113,7 +113,8 @@ impl<P: VictimPolicy> PageMap<P> {
         Err(Fault::new("a collection moves a page that there is not"))
     }
 
-    /// Actions on pages in the host's memory; `None` while that is not shared.
+    /// Actions of collections on pages in the host's memory; `None` while that memory is not
+    /// shared.
     fn duplicates(&self) -> Option<Duplicates> {
         self.sharing.as_ref().map(|sharing| sharing.duplicates)
     }
@@ -127,7 +128,7 @@ impl<P: VictimPolicy> Layer for PageMap<P> {
     methods_of_store!();
 
     fn counters(&self) -> Counters {
-        // The store counts pages written from memory as copies; they are the host's.
+        // The store counts pages written from memory as copies. Here they count as host writes.
         let counters = self.plane().counters;
         let flushed = self.duplicates().map_or(0, |duplicates| duplicates.flushed);
         Counters {

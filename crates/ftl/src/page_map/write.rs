@@ -13,7 +13,7 @@ use crate::victim::VictimPolicy;
 use flashgc_base::table::prefetch;
 
 impl<P: VictimPolicy> PageMap<P> {
-    /// [`Translation::write_until`], with the memory that collections may leave pages to.
+    /// Writes as [`Translation::write_until`] does. Collections may leave pages to `memory`.
     pub(super) fn write_beside(
         &mut self,
         pages: &[u32],

@@ -115,8 +115,8 @@ impl Placement for Dac {
     }
 
     fn takes_copies(&self, class: Class) -> bool {
-        // Only a young page of the hottest region is copied into it, and without a threshold none
-        // is young.
+        // Copies go to the hottest region only from young pages of that region. Without a threshold
+        // no page is young.
         class != self.hottest || self.hottest == 0 || self.threshold > 0
     }
 
@@ -187,7 +187,8 @@ mod tests {
             rule.copied(page, zombies, zombies, at(20));
             assert_eq!(rule.host(page, None, Some(zombies), at(20)), old, "{spec}");
         }
-        // The region of the page need not be the coldest.
+        // A page that comes back from the zombie block may return to a region that is not the
+        // coldest.
         let mut rule = rule("dac:regions=3,threshold=5,zombie-block=yes");
         rule.wrote(page, Some(on(0)), on(1), at(10));
         rule.copied(page, on(1), zombies, at(12));

@@ -13,7 +13,7 @@ pub type MakePlacement =
 /// The properties of a placement from outside that are known before there is a drive.
 #[derive(Clone)]
 pub struct ExternalPlacement {
-    /// The name by which it is reported.
+    /// The name by which results report the placement.
     pub name: String,
     /// For each class, `true` if copies may go to it. At least one is `true`.
     pub takes_copies: Vec<bool>,

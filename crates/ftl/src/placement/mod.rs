@@ -316,24 +316,24 @@ impl PlacementSpec {
         self.external.as_ref().map_or(self.info.name, |external| &external.name)
     }
 
-    /// Returns `true` if it comes from outside and must stay on the calling thread.
+    /// Returns `true` if the placement comes from outside and must stay on the calling thread.
     pub fn is_external(&self) -> bool {
         self.external.is_some()
     }
 
-    /// Returns `true` if it leaves all to the frontier, as a drive does by default.
+    /// Returns `true` if the placement leaves all to the frontier, as a drive does by default.
     pub fn is_none(&self) -> bool {
         self.external.is_none() && self.info.make.is_none()
     }
 
-    /// Returns `true` if it must know what the host will write, which
-    /// [`PlacementSpec::with_future`] gives it.
+    /// Returns `true` if the placement must know what the host will write.
+    /// [`PlacementSpec::with_future`] tells it.
     pub fn needs_future(&self) -> bool {
         self.info.needs_future
     }
 
-    /// Returns the distance that it sees ahead, in pages written per logical page; `None` if it
-    /// does not.
+    /// Returns the distance that the placement looks ahead, in host writes per logical page; `None`
+    /// if it does not look ahead.
     pub fn horizon(&self) -> Option<f64> {
         self.needs_future().then(|| self.params.real("horizon"))
     }
@@ -371,7 +371,7 @@ impl PlacementSpec {
         Self { future: Waiting::new(future), ..self }
     }
 
-    /// Checks that a drive with this frontier, and this way to level wear, can have it.
+    /// Checks that a drive with this frontier and this wear levelling can have the placement.
     pub(crate) fn check(
         &self,
         frontier: Frontier,
@@ -412,12 +412,12 @@ impl PlacementSpec {
         ))
     }
 
-    /// Returns `true` if it asks which pages are zombies.
+    /// Returns `true` if the placement asks which pages are zombies.
     pub fn asks_for_zombies(&self) -> bool {
         self.needs().is_some_and(|needs| needs.asks_for_zombies)
     }
 
-    /// Returns `true` if it looks at the blocks of the drive.
+    /// Returns `true` if the placement looks at the blocks of the drive.
     pub(crate) fn sees_blocks(&self) -> bool {
         self.needs().is_some_and(|needs| needs.sees_blocks)
     }
@@ -427,7 +427,7 @@ impl PlacementSpec {
         (self.info.name == fdp::INFO.name).then(|| fdp::handles(&self.params))
     }
 
-    /// Returns `true` if it must know the streams of writes.
+    /// Returns `true` if the placement must know the streams of writes.
     pub fn needs_streams(&self) -> bool {
         self.info.needs_streams
     }
@@ -450,7 +450,7 @@ impl PlacementSpec {
         Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
     }
 
-    /// Returns its requirements; `None` if it leaves all to the frontier.
+    /// Returns the requirements of the placement; `None` if it leaves all to the frontier.
     fn needs(&self) -> Option<Needs> {
         if let Some(external) = &self.external {
             return Some(external.needs());
@@ -465,7 +465,7 @@ impl PlacementSpec {
         })
     }
 
-    /// Returns the past that it remembers on a drive of this shape.
+    /// Returns the past that the placement remembers on a drive of this shape.
     pub fn remembers(&self, geometry: &Geometry) -> Remembers {
         match &self.external {
             Some(external) => external.remembers,
@@ -473,8 +473,8 @@ impl PlacementSpec {
         }
     }
 
-    /// Bytes that it keeps on a drive of this shape, without the unknown memory of one from
-    /// outside.
+    /// Bytes that the placement keeps on a drive of this shape. The memory of a placement from
+    /// outside is unknown and does not count.
     pub(crate) fn bytes(&self, geometry: &Geometry) -> u64 {
         (self.info.bytes)(&self.params, geometry.into())
     }
@@ -485,9 +485,9 @@ impl PlacementSpec {
         self.needs().map_or(0, |needs| needs.copy_classes - 1)
     }
 
-    /// Blocks that can never hold host data beside the low-water mark of a pool: one a class, and
-    /// one erased for every class of copies after the first. `None` if it leaves all to the
-    /// frontier.
+    /// Blocks that can never hold host data beside the low-water mark of a pool: one for each
+    /// class, and one erased block for every class of copies after the first. `None` if the
+    /// placement leaves all to the frontier.
     pub fn blocks_kept(&self) -> Option<u32> {
         self.needs().map(|needs| needs.classes + needs.copy_classes - 1)
     }
@@ -499,7 +499,7 @@ impl Default for PlacementSpec {
     }
 }
 
-/// The spec in full, every parameter written out, or the name of a placement from outside.
+/// Writes the spec with every parameter, or the name of a placement from outside.
 impl std::fmt::Display for PlacementSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.external {

@@ -48,7 +48,7 @@ impl Quantiles {
         }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
+    /// Bytes that the bounds keep on a drive of this shape.
     pub(super) fn bytes(params: &Params, shape: Shape) -> u64 {
         8 * (params.integer("classes") - 1 + sample(params, shape))
     }

@@ -52,8 +52,8 @@ impl Stamps {
         &stamps[..count]
     }
 
-    /// The drive has `page` from the beginning: as if all pages had been written just before, in
-    /// order.
+    /// The drive has `page` from the beginning. First contents count as written just before time 0,
+    /// in page order.
     pub(super) fn holds(&mut self, page: u32, now: Now) {
         self.push(page, now.host + u64::from(page));
     }

@@ -79,8 +79,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
     }
 
-    /// Erased blocks that it takes to empty the victim `block`; 0 where there are enough in any
-    /// case.
+    /// The number of erased blocks that emptying the victim `block` takes; 0 where there are enough
+    /// in any case.
     pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let plane_state = &self.planes[plane as usize];
         if plane_state.pool.len() >= self.sorting.reserved() as usize {

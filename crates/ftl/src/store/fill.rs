@@ -71,7 +71,7 @@ impl<P: VictimPolicy> PageStore<P> {
         for plane in 0..planes.planes {
             let first = plane as usize * blocks_per_plane as usize * b;
             let slots = &mut self.tables.reverse[first..][..used as usize * b];
-            // Fisher-Yates.
+            // The shuffle of Fisher and Yates.
             let mut rng = planes.stream(plane, "fill");
             for index in (1..slots.len()).rev() {
                 slots.swap(index, rng.below(index as u32 + 1) as usize);

@@ -1,6 +1,6 @@
 //! Gathers the live pages among up to 64, side by side: 16 at a time where the processor can.
 
-/// Entries behind the last gathered one that may be overwritten.
+/// The number of entries behind the last gathered one that may be overwritten.
 pub(super) const SLACK: usize = 16;
 
 /// Copies the pages of `from` whose bit is set in `live` to `to`, in order, from index `count` on.

@@ -406,7 +406,7 @@ impl<P: VictimPolicy> PageStore<P> {
         FtlErrorKind::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }.into()
     }
 
-    /// Returns the store as a taker of streams; `None` where none are kept.
+    /// Returns the store as one to which streams are named; `None` where none are kept.
     pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
         if self.sorting.streams.is_some() { Some(self) } else { None }
     }

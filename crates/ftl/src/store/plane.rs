@@ -84,9 +84,9 @@ pub(crate) struct Plane<P: VictimPolicy> {
 pub(crate) struct UnderWay {
     /// The victim, numbered in its plane.
     pub(crate) block: BlockId,
-    /// `true` if it was taken to level wear, not by the policy.
+    /// `true` if the victim was taken to level wear, not by the policy.
     pub(crate) levels: bool,
-    /// `true` if it is an SLC block.
+    /// `true` if the victim is an SLC block.
     pub(crate) folds: bool,
     /// Pages copied from the victim so far.
     pub(crate) copied: u32,

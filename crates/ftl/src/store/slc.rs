@@ -84,7 +84,7 @@ impl Region {
         }
     }
 
-    /// Bytes that it keeps at most, of a plane of `blocks` blocks.
+    /// The most bytes that the region of a plane of `blocks` blocks keeps.
     pub(super) fn bytes(blocks: u32) -> u64 {
         bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
     }

@@ -96,7 +96,7 @@ impl Sorting {
         })
     }
 
-    /// Bytes that it keeps for a drive of this layout.
+    /// Bytes that the sorting keeps for a drive of this layout.
     pub(super) fn bytes(layout: &Layout) -> u64 {
         let streams =
             if layout.streams { Streams::bytes(layout.geometry.logical_pages()) } else { 0 };
@@ -122,7 +122,7 @@ impl Sorting {
         self.sees_blocks
     }
 
-    /// The rule, if it looks at the blocks.
+    /// The rule, if it looks at the blocks; else `None`.
     pub(super) fn watcher(&mut self) -> Option<&mut dyn SeesBlocks> {
         self.rule.as_mut().and_then(|rule| rule.blocks())
     }
@@ -167,7 +167,7 @@ impl Sorting {
         Err(Fault::new("a block or a page has a class that does not exist"))
     }
 
-    /// Classes between which the rule chooses; 0 without one.
+    /// The number of classes of the rule; 0 without a rule.
     pub(super) fn sorted_classes(&self) -> usize {
         self.rule.as_ref().map_or(0, |rule| rule.classes())
     }

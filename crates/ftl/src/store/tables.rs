@@ -31,7 +31,7 @@ pub(crate) struct Tables {
     /// Physical page (block times b plus offset) to the logical page last written there.
     #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
-    /// One bit a ppn: the page holds current data.
+    /// One bit for each ppn, set if the page holds current data.
     #[snapshot(table)]
     pub(crate) live: Table<u64>,
 }

@@ -105,8 +105,8 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Returns the store as a taker of hints; `None` where neither policy nor placement has a use
-    /// for them.
+    /// Returns the store as one that uses hints; `None` if neither the policy nor the placement
+    /// uses them.
     pub(crate) fn hints(&mut self) -> Option<&mut dyn TakesHints> {
         if self.zombies.is_some() { Some(self) } else { None }
     }

@@ -91,7 +91,8 @@ impl VictimPolicy for DChoices {
 }
 
 impl DChoices {
-    /// Keeps `block` if it is among the best so far; later arrivals rank behind equals.
+    /// Keeps `block` if it is among the best so far. Among equal blocks, the one offered first
+    /// ranks first.
     #[inline]
     fn offer(&mut self, valid: u16, block: BlockId) {
         let full = self.best.len() > self.memory;

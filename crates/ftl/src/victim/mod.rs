@@ -52,17 +52,18 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The parameters that the policy takes.
     const PARAMS: &'static [Param];
 
-    /// `true` if it draws random numbers. If not, it decides alike for every seed.
+    /// `true` if the policy draws random numbers. If not, its decisions are the same for every
+    /// seed.
     const DRAWS: bool;
 
-    /// The past that its decisions depend on, beside the pages of a block and their age.
+    /// The past on which the policy's decisions depend, beside the pages of a block and their age.
     const REMEMBERS: Remembers = Remembers::rewrites(0);
 
-    /// `true` if it asks for the history of blocks: [`BlockTable::classes`] and the methods after
-    /// it. The history is kept only then.
+    /// `true` if the policy asks for the history of blocks: [`BlockTable::classes`] and the methods
+    /// after it. The history is kept only then.
     const ASKS_FOR_HISTORY: bool = false;
 
-    /// `true` if the placement picks in its stead.
+    /// `true` if the placement picks in place of the policy.
     const BY_PLACEMENT: bool = false;
 
     /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
@@ -89,8 +90,8 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
 /// candidate. `None` if there is no candidate.
 #[inline]
 pub fn draw(blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
-    // Candidates are nearly all blocks in practice; the scan only ends a run of bad luck on a
-    // drive with next to none.
+    // In practice nearly all blocks are candidates. The scan below is for drives with very few of
+    // them, where a draw may fail a thousand times.
     for _ in 0..1000 {
         let block = rng.below(blocks.len());
         if blocks.is_candidate(block) {

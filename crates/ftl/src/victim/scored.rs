@@ -10,7 +10,7 @@ use crate::remembers::Remembers;
 use crate::track::{Ages, Course, Kinetic, Score, Tracker};
 use flashgc_base::snapshot::State;
 
-/// A policy that is a score and nothing else: the largest is picked.
+/// A policy that is only a score: the block with the largest score is picked.
 pub trait Scored: Score + Clone + 'static {
     /// The name people type.
     const NAME: &'static str;
@@ -18,7 +18,7 @@ pub trait Scored: Score + Clone + 'static {
     /// The parameters that the policy takes.
     const PARAMS: &'static [Param];
 
-    /// The past that it depends on, beside the pages of a block and their age.
+    /// The past on which the score depends, beside the pages of a block and their age.
     const REMEMBERS: Remembers = Remembers::rewrites(0);
 
     /// The score with these parameters.
@@ -49,7 +49,7 @@ impl<S: Scored> VictimPolicy for S {
     }
 }
 
-/// A score that weighs a block's age and its present counts, and remembers nothing else.
+/// A score that depends only on a block's age and its present counts.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Aged: State + Send {
     /// `true` if the score depends on zombies, as [`Score::FOLLOWS_ZOMBIES`] says.

@@ -58,7 +58,7 @@ impl VictimPolicy for TwoRGreedy {
         let within = within.filter(has_invalid);
         let (region, victim) = within.or_else(|| {
             let firsts = [true, false].map(|cold| Some((cold, best(cold)?)));
-            // Among equals the first is taken: the cold one.
+            // If both are equal, the first is taken: the block of the cold region.
             firsts.into_iter().flatten().min_by_key(|&(_, block)| blocks.valid(block))
         })?;
         self.gained += b - u32::from(blocks.valid(victim));

@@ -61,7 +61,8 @@ pub(super) fn twice_benefit(invalid: u32, zombies: u32) -> u32 {
     2 * invalid - (2 * zombies).min(invalid)
 }
 
-/// The rank of a block: the highest score, 2b, less its own, then its valid pages.
+/// The rank of a block: the highest score, 2b, less the block's score; among equals, the valid
+/// pages.
 pub struct Benefit;
 
 impl Rank for Benefit {

@@ -34,9 +34,9 @@ use crate::{Drive, HotCold, ModelError, fixed_point};
 /// The blocks that host writes and copies go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frontier {
-    /// One block takes both.
+    /// One block takes host writes and copies.
     Single,
-    /// Each has a block of its own.
+    /// Host writes and copies have a block each.
     Double,
 }
 
