@@ -47,7 +47,7 @@ impl Streams {
         named(self.next[page as usize])
     }
 
-    /// The host has written `page`.
+    /// The host has written `page`: the stream of that write becomes the stream of its data.
     #[inline]
     pub(crate) fn wrote(&mut self, page: u32) {
         let stream = self.next[page as usize];
@@ -80,7 +80,7 @@ impl Streams {
             pages.iter().for_each(|&page| self.next[page as usize] = NO_STREAM);
             return pages.len();
         }
-        // A page that comes twice is looked for among those before it.
+        // Each page is searched for among those before it, because a page may come twice.
         let pages = &pages[..pages.len().min(MOST_AT_ONCE)];
         for (index, (&page, &stream)) in pages.iter().zip(streams).enumerate() {
             let next = &mut self.next[page as usize];

@@ -278,7 +278,7 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// Returns `true` if it is written outside of this crate.
+    /// Returns `true` if the policy is written outside of this crate.
     pub fn is_external(&self) -> bool {
         !matches!(self, Self::Registered(_))
     }
@@ -292,7 +292,7 @@ impl Victim {
         }
     }
 
-    /// A page map whose victims it picks.
+    /// A page map with these victims.
     ///
     /// # Errors
     /// The errors of [`MapLayout::map_with`].
@@ -317,8 +317,8 @@ impl Victim {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }
 
-    /// Returns the past that the policy remembers: nothing is known of one from outside, or of a
-    /// placement.
+    /// Returns the past that the policy remembers. Of a function from outside and of a placement
+    /// nothing is known here.
     pub fn remembers(&self) -> Remembers {
         match self {
             Self::Registered(spec) => spec.info.remembers,
@@ -332,7 +332,8 @@ impl Victim {
     }
 }
 
-/// The name that results carry: a registered policy's spec in full, or that of the function.
+/// Writes the name that results carry: the spec of a registered policy, or the name given with a
+/// function or a placement.
 impl std::fmt::Display for Victim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

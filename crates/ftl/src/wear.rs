@@ -25,7 +25,7 @@ pub enum Cause {
 /// A moment in a drive's life.
 #[derive(Clone, Copy, PartialEq, Eq, Value)]
 pub struct Moment {
-    /// Everything counted so far.
+    /// The counts so far.
     pub counters: Counters,
     /// The counts of the page buffer so far; `None` where a page is a flash page.
     pub packing: Option<Packing>,
@@ -36,10 +36,9 @@ pub struct Moment {
 /// The wear of a drive whose blocks bear a limited number of erases.
 ///
 /// A block that was erased for the last time is bad: it is no longer used. The reserve of a plane
-/// is
-/// its blocks less those that its promised pages fill and those that the frontier keeps; the drive
-/// ends with the first plane that needs more. Blocks that are always in SLC mode are none of the
-/// reserve: no promised page needs them.
+/// is its blocks less those that its promised pages fill and those that the frontier keeps; the
+/// drive ends with the first plane that needs more. Blocks that are always in SLC mode do not
+/// belong to the reserve, because no promised page needs them.
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "wear")]
 pub struct Wear {
@@ -112,7 +111,7 @@ impl Wear {
         }
     }
 
-    /// Bytes that it keeps of `blocks` blocks.
+    /// Bytes of the wear of `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
     }
@@ -234,7 +233,8 @@ mod tests {
 
     #[test]
     fn the_reserve_is_what_promises_and_frontier_leave() {
-        // 20 blocks of 4 pages, 62 promised pages: 15.5 blocks, so 16; the pool keeps 3: 1 left.
+        // Of 20 blocks of 4 pages, the 62 promised pages need 15.5, so 16. The pool keeps 3, and 1
+        // is left.
         let geometry = Geometry::new(20, 4, 62).unwrap();
         let lifespan = Lifespan {
             endurance: Endurance::Fixed { limit: 2 },

@@ -99,7 +99,7 @@ const PLACEMENTS: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Write,
-    /// A write of the page after the one of the operation before.
+    /// A write of the page that follows the one of the last operation.
     WriteNext,
     Trim,
     Hint,
@@ -111,11 +111,11 @@ enum Operation {
 struct Case {
     blocks: u32,
     pages_per_block: u32,
-    /// Logical pages, as a share of the pages that the frontier leaves for them.
+    /// The number of logical pages, as a share of the pages that the frontier leaves for them.
     used: f64,
     frontier: usize,
     allocation: usize,
-    /// Threshold and interval; with the pool frontier only.
+    /// Threshold and interval of wear levelling, with the pool frontier only.
     levelling: Option<(u32, u32)>,
     placement: usize,
     spec: usize,
@@ -225,7 +225,7 @@ proptest! {
             Frontier::Pool { .. } => PLACEMENTS[case.placement],
             _ => "none",
         };
-        // Skewed so that some pages are hammered and others never touched.
+        // The pages are skewed: some are written often, and others never.
         let on = |logical_pages: u32| {
             case.operations.iter().scan(0, move |page, &(share, operation)| {
                 let one = (share * share * f64::from(logical_pages)) as u32;

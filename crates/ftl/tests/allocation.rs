@@ -78,7 +78,7 @@ impl SortedList {
 proptest! {
     #[test]
     fn sfl_equals_the_sorted_list(
-        // `Some(erases)` puts in a block, `None` takes one out.
+        // `Some(erases)` puts a block into the pool, `None` takes one out.
         operations in prop::collection::vec(prop::option::weighted(0.6, 0u32..12), 0..400)
     ) {
         let (mut sfl, mut list) = (pool("sfl"), SortedList::default());

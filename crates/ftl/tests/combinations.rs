@@ -141,7 +141,8 @@ fn drive_in_batches(
     Ok(())
 }
 
-/// Folds in `plane` where a write waits for it, where the pool has lent too much, or in idle time.
+/// Folds in `plane` if a write waits for a fold, if the pool has lent too many blocks, or in idle
+/// time.
 fn make_room(map: &mut dyn Stepwise, plane: u32, low: u32, is_idle: bool) -> Result<(), FtlError> {
     while !map.has_ended() {
         let Some(slc) = map.slc() else { break };
@@ -271,7 +272,7 @@ fn every_accepted_combination_on_the_counting_drive_keeps_its_books() {
     let with_victims = mappings().iter().filter(|mapping| mapping.has_victims).count();
     let own = mappings().len() - with_victims;
     assert_eq!(accepted, victims().len() * (with_victims * 3 * placements().len() + own));
-    // All can be saved, except the page maps with the policy from outside.
+    // All layers can be saved, except the page maps with the policy from outside.
     assert_eq!(saves, accepted - with_victims * 3 * placements().len());
 }
 

@@ -97,7 +97,8 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             let run = |batch: usize| {
                 let mut layer =
                     VictimSpec::parse(info.name).unwrap().build(layout.clone()).unwrap();
-                // A tenth of the pages is written, the others never again.
+                // A tenth of the pages is written again and again. The others keep their first
+                // contents.
                 let pages = layer.geometry().logical_pages();
                 let writes: Vec<u32> = skewed(30_000, pages / 10);
                 for pages in writes.chunks(batch) {
@@ -145,7 +146,7 @@ fn a_new_drive_writes_without_copying() {
 
 #[test]
 fn memory_keeps_the_next_best_and_reads_counts_anew() {
-    // One draw a pick and one stored block: the stored block is whatever the last pick left.
+    // With d=1 and c=1, each pick draws one block, and one block is stored from the pick before.
     let spec = Spec::parse("d-choices:d=1,c=1").unwrap();
     let info = victim_policies().iter().find(|info| info.name == "d-choices").unwrap();
     let params = Params::resolve(&spec, info.params).unwrap();

@@ -18,7 +18,7 @@ fn dftl(spec: &str, victim: &str, layout: Layout) -> Result<Box<dyn Translation>
     Mapping::parse(spec)?.build(layout, &|layout| victim.build(layout))
 }
 
-/// 20 blocks of 8 pages, 96 of them the host's.
+/// DFTL on a drive of 20 blocks of 8 pages, which offers 96 pages to the host.
 fn small(spec: &str, fill: Fill) -> Box<dyn Translation> {
     let geometry = Geometry::new(20, 8, 96).unwrap();
     dftl(spec, "greedy", layout(geometry, Frontier::Double, fill)).unwrap()
@@ -77,7 +77,7 @@ fn a_hint_uses_the_entry_of_its_page_and_changes_none() {
     layer.audit().unwrap();
     // A page that only the drive below has gives the same error as any page behind the end.
     assert!(layer.hints().hint(&[96]).is_err() && layer.hints().cancel(&[96]).is_err());
-    // Greedy has no use for hints: nothing is looked up.
+    // Greedy does not use hints, so no map entry is looked up.
     let mut greedy = dftl("dftl:entries=2,per_page=4", "greedy", on).unwrap();
     greedy.hints().hint(&[0, 4]).unwrap();
     assert_eq!((traffic(&*greedy), greedy.counts().zombies), ([0; 4], None));
@@ -86,7 +86,7 @@ fn a_hint_uses_the_entry_of_its_page_and_changes_none() {
 #[test]
 fn with_all_of_the_map_in_memory_it_is_a_page_map_of_more_pages() {
     let geometry = Geometry::new(64, 16, 800).unwrap();
-    // 800 entries are 100 translation pages that nobody writes again.
+    // 800 entries fill 100 translation pages, which are never written again.
     let both = Geometry::new(64, 16, 900).unwrap();
     for victim in ["greedy", "d-choices:d=3"] {
         let on = |geometry| layout(geometry, Frontier::Double, Fill::Sequential);
@@ -167,7 +167,7 @@ proptest! {
         for (page, &has) in (0..).zip(&data) {
             prop_assert_eq!(once.locate(page).is_some(), has);
         }
-        // The same commands, but writes that follow each other come in one call.
+        // The same commands again, but with successive writes in one call.
         for part in commands.chunk_by(|a, b| a.1 >= 4 && b.1 >= 4) {
             let pages: Vec<u32> = part.iter().map(|command| command.0).collect();
             match part[0].1 {

@@ -47,7 +47,7 @@ fn lifespan(endurance: &str, ends_at: EndOfLife) -> Lifespan {
     Lifespan { endurance: Endurance::parse(endurance).unwrap(), ends_at }
 }
 
-/// Everything that must hold of a drive that is read-only and had every page written.
+/// Checks all that must hold for a read-only drive of which every page was written.
 fn check_end(layer: &mut dyn Translation) -> Result<(), String> {
     layer.audit()?;
     let places: Vec<_> = (0..layer.geometry().logical_pages()).map(|p| layer.locate(p)).collect();
@@ -75,7 +75,7 @@ struct Case {
     used: f64,
     low: u32,
     mixed: bool,
-    /// Threshold and interval.
+    /// Threshold and interval of wear levelling.
     levelling: Option<(u32, u32)>,
     victim: usize,
     allocation: usize,
@@ -129,7 +129,7 @@ proptest! {
         let allocation = allocation_policies()[case.allocation].name;
         let b = case.pages_per_block;
         let low = case.low as usize;
-        // One block more is kept where copies have one of their own.
+        // The pool frontier has an open block for copies, so one block more is kept.
         let (frontier, naive, kept) = match case.mixed {
             true => (Frontier::Mixed { low: case.low }, Naive::Mixed(low), case.low + 1),
             false => (Frontier::Pool { low: case.low }, Naive::Pool(low), case.low + 2),
@@ -290,7 +290,7 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
     assert!(error.contains("keeps 4 blocks of 16 pages"), "{error}");
 }
 
-/// Placements that think of a page's class anew while its victim is copied.
+/// Placements that may change the class of a page while its block is being collected.
 #[test]
 fn a_drive_whose_placement_goes_by_age_ends_its_life_with_its_data() {
     // 24 blocks of 8 pages that bear 10 erases. Near the end fewer blocks are erased than the worst

@@ -14,7 +14,7 @@ use flashgc_ftl::{
     VictimPolicy, VictimSpec,
 };
 
-/// A policy that compares every pick of its own with a scan.
+/// A policy whose every pick is compared with a scan of all blocks.
 #[derive(State)]
 struct Checked<P>(#[snapshot(state)] P);
 

@@ -72,7 +72,7 @@ impl Residency for Figure {
         self.0.iter_mut().find(|(other, ..)| *other == page).unwrap().1 = dirty;
     }
 
-    /// Pages used lately are written again, the others are not.
+    /// The host writes pages used lately again, and no others.
     fn update_probability(&self, region: Region) -> f64 {
         if region == Region::Lru { 0.0 } else { 1.0 }
     }
@@ -93,8 +93,8 @@ struct Collected {
     layer: Box<dyn Translation>,
 }
 
-/// Figure 1: three data blocks of four pages, two log blocks written with P1, P3, P8, P10 and P4,
-/// P5, P4, P4, two erased blocks. Then one more page, which is not cached, comes.
+/// The drive of Figure 1: three data blocks of four pages, two log blocks with P1, P3, P8, P10 and
+/// P4, P5, P4, P4, and two erased blocks. Then the host writes one more page, which is not cached.
 fn figure(scheme: &str) -> Collected {
     let mut layer = made("fast:log_blocks=2,sequential=0,victim=rr,log_only=yes", 7, 4, 12);
     layer.write(&[1, 3, 8, 10, 4, 5, 4, 4]).unwrap();
@@ -128,7 +128,8 @@ fn figure(scheme: &str) -> Collected {
 #[test]
 fn figure_1_du_gc_moves_all_eight_pages() {
     let done = figure("du-gc");
-    // A = 2 data blocks and the log block are erased: 3 * 2 ms + 8 * 0.225 ms.
+    // A = 2 data blocks and the log block are erased, and 8 pages are copied: 3 * 2 ms + 8 * 0.225
+    // ms.
     assert_eq!((done.copies, done.erases, done.cost), (8, 3, 7.8));
     assert_eq!(done.dirty, [2, 11]);
     for page in 0..4 {
@@ -198,7 +199,7 @@ fn the_cheaper_of_two_log_blocks_is_taken_by_cost() {
     assert_eq!((layer.counters().erases, layer.counters().copied_pages), (2, 4));
     assert_eq!(layer.locate(1), Some((3, 0)), "PBN 3 is still a log block");
     assert_eq!(layer.counts().merges.map(|merges| (merges.picks, merges.weighed)), Some((1, 2)));
-    // A window of one sees the oldest alone.
+    // A window of one log block looks only at the oldest one.
     let mut layer =
         made("fast:log_blocks=2,sequential=0,victim=cost,window=1,log_only=yes", 7, 4, 12);
     layer.write(&[1, 3, 8, 10, 4, 5, 4, 4, 6]).unwrap();
@@ -244,7 +245,8 @@ fn merge_kinds_of_fast_are_those_worked_out_by_hand() {
 
 #[test]
 fn the_first_page_of_a_random_log_block_is_merged_too() {
-    // A scan of the log blocks that ends above place 0 would bring back the old P1.
+    // The newest P1 is at offset 0 of the log block. A scan that leaves out offset 0 would bring
+    // back the old P1.
     let mut layer = made("fast:log_blocks=2", 6, 4, 12);
     layer.write(&[1, 5, 2, 6, 9]).unwrap();
     let data = |page: u32| layer.locate(page).unwrap();
@@ -306,7 +308,7 @@ fn first_writes_go_to_their_data_blocks_unless_all_go_to_the_log() {
         layer.locate(5).unwrap().1
     };
     assert_eq!(offset_of_5("fast:log_blocks=2"), 1);
-    // P6 was programmed before, so that P5 would be out of order.
+    // P6 was programmed before P5, so P5 would be out of order in the data block.
     assert_eq!(offset_of_5("fast:log_blocks=2,strict_order=yes"), 0);
     assert_eq!(offset_of_5("fast:log_blocks=2,log_only=yes"), 1, "behind P6 in the log block");
     assert_eq!(offset_of_5("bast:log_blocks=2,log_only=yes"), 1);
@@ -345,8 +347,8 @@ fn bast_thrashes_on_random_writes_where_fast_does_not_and_a_page_map_beats_both(
     // 11 log blocks for 52 logical blocks: four of five writes find no log block of theirs and
     // merge one, which copies up to 32 pages.
     assert!(bast > 20.0, "{bast}");
-    // A merge of one logical block clears the log of its pages: 320 in the random log blocks for 52
-    // logical blocks are 6.2 pages for 32 copies, 5.2 a write.
+    // The random log blocks have 320 pages of 52 logical blocks, 6.2 pages of each. The merge of a
+    // logical block frees these for 32 copies, which makes 5.2 copies a write.
     assert!((fast - 6.2).abs() < 0.5, "{fast}");
     assert!(page < 0.6 * fast, "{page}, {fast}");
     let merges = layer.counters().collections as f64 / pages.len() as f64;

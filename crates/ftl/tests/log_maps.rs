@@ -36,7 +36,8 @@ struct Case {
     scheme: usize,
     cache: usize,
     chances: [u8; 3],
-    /// Page as a share of all, and the operation: 0 a TRIM, below 40 a read, else a write.
+    /// The page, as a share of all pages, and the operation: 0 is a TRIM, 1 to 39 a read, others
+    /// are writes.
     operations: Vec<(f64, u8)>,
 }
 
@@ -85,7 +86,8 @@ impl Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    // 2 ms over b is a whole number of quarters of microseconds: sums of costs are exact.
+    // For these b, 2 ms divided by b is a whole number of quarters of a microsecond, so sums of
+    // costs are exact.
     let shape = (prop::sample::select(vec![2u32, 3, 4, 7, 8, 10, 16]), 5u32..60, 2u32..7, 1u32..4);
     let flags = prop::array::uniform8(any::<bool>());
     let rest = (1usize..8, 0..schemes().len(), 1usize..24, prop::array::uniform3(0u8..5));

@@ -12,7 +12,7 @@ use flashgc_ftl::{
 };
 use told::Told;
 
-/// The system's allocator, with a count of the bytes that are out.
+/// The system's allocator, with a count of the bytes that are allocated.
 struct Counting;
 
 thread_local! {
@@ -25,7 +25,7 @@ fn out() -> i64 {
     OUT.get()
 }
 
-/// Counts bytes; a thread that ends has lost its count.
+/// Adds `bytes` to the count of this thread. A thread that is ending has no count any more.
 fn count(bytes: i64) {
     let _ = OUT.try_with(|out| out.set(out.get() + bytes));
 }
@@ -33,7 +33,7 @@ fn count(bytes: i64) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; only a number is kept beside.
+// SAFETY: every call goes to the system's allocator unchanged; besides, only a number is updated.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, request: Request) -> *mut u8 {
         count(request.size() as i64);
@@ -75,8 +75,8 @@ fn mapped(layout: &Layout) -> i64 {
     tables.into_iter().map(whole).sum::<u64>() as i64
 }
 
-/// The memory of a layer beside its tables, for any size of drive: its own fields, those of its
-/// plane and its pool, the lists of a tree's levels.
+/// A bound, for drives of any size, on the bytes of a layer beside its tables: the fields of the
+/// layer, its plane and its pool, and the lists of a tree's levels.
 const FIXED: i64 = 2560;
 
 fn check(victim: &str, layout: Layout) {
@@ -166,7 +166,7 @@ fn a_placement_says_the_bytes_a_page_that_a_layer_takes_more_with_it() {
     let bytes = |layout: &Layout| VictimSpec::parse("fifo").unwrap().bytes(layout).unwrap();
     for info in placement_policies() {
         let placement = PlacementSpec::parse(info.name).unwrap();
-        // A class a block, and two clocks of when it was opened.
+        // For each block, a class and the two clocks at which the block was opened.
         let of_blocks = if placement.is_none() { 0 } else { 17 * u64::from(blocks) };
         let with = Layout { placement, streams: info.needs_streams, ..plain.clone() };
         let more = (bytes(&with) - bytes(&plain) - of_blocks) as f64;

@@ -34,14 +34,15 @@ struct Case {
     b: u32,
     logical_pages: u32,
     frontier: usize,
-    /// Threshold and interval; with a pool only.
+    /// Threshold and interval of wear levelling, with a pool only.
     levelling: Option<(u32, u32)>,
     victim: usize,
     scheme: usize,
     cache: usize,
     chances: [u8; 3],
     seed: u64,
-    /// Page as a share of all, and the operation: 0 a TRIM, below 40 a read, else a write.
+    /// The page, as a share of all pages, and the operation: 0 is a TRIM, 1 to 39 a read, others
+    /// are writes.
     operations: Vec<(f64, u8)>,
 }
 
@@ -195,7 +196,7 @@ proptest! {
         case in cases(),
         entries in 1usize..40,
         per_page in 2u32..20,
-        // More blocks than needed.
+        // Blocks beyond those that are needed.
         more in 0u32..8,
     ) {
         let frontier = if FRONTIERS[case.frontier].0.has_pool() { 2 } else { 1 };

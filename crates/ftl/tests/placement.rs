@@ -88,7 +88,8 @@ fn the_audit_holds_after_many_collections_whatever_the_batches() {
 
 #[test]
 fn dac_promotes_with_every_update_and_demotes_with_every_copy() {
-    // 4 pages a block. Pages 0 to 3 fill the first block of region 0, 4 to 7 the second.
+    // A block has 4 pages. Pages 0 to 3 fill the first block of region 0, and pages 4 to 7 the
+    // second.
     let mut drive = layout("dac:regions=3", Fill::Empty);
     drive.geometry = Geometry::new(16, 4, 24).unwrap();
     let mut layer = build("greedy", drive);
@@ -98,7 +99,7 @@ fn dac_promotes_with_every_update_and_demotes_with_every_copy() {
         pages.iter().map(|&page| layer.locate(page).unwrap().0).collect()
     };
     assert_eq!(writes(&[0, 1, 2, 3, 4, 5]), [0, 0, 0, 0, 1, 1]);
-    // Updates open region 1's block; a second update of the same page region 2's.
+    // Updates open the block of region 1. A second update of the same page opens that of region 2.
     assert_eq!(writes(&[0, 4]), [2, 2]);
     assert_eq!(writes(&[0, 6]), [3, 1]);
     // Further updates stay in the hottest region.
@@ -107,8 +108,8 @@ fn dac_promotes_with_every_update_and_demotes_with_every_copy() {
 
 #[test]
 fn dac_with_a_threshold_promotes_the_young_alone() {
-    // As above, region 0 alone being written at first: an update after fewer than 6 programs since
-    // the page's last write goes to region 1, a later one stays.
+    // At first only region 0 is written. An update goes to region 1 if it comes fewer than 6
+    // programs after the page's last write; a later one stays in region 0.
     let mut drive = layout("dac:regions=2,threshold=6", Fill::Empty);
     drive.geometry = Geometry::new(16, 4, 24).unwrap();
     let mut layer = build("greedy", drive);

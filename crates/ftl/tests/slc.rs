@@ -116,7 +116,7 @@ fn a_worn_lent_block_leaves_the_pool() {
         let bad = map.wear().unwrap().bad_blocks();
         assert_eq!((map.free_blocks(0), bad), (free, folds));
     }
-    // The lent blocks are bad, and others are lent.
+    // The blocks lent before are bad, so others are lent now.
     write_slc(&mut *map, 6..8);
     assert_eq!(map.free_blocks(0), 15);
 }
@@ -271,7 +271,8 @@ fn a_write_waits_for_the_fold_under_way() {
 }
 
 /// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never.
-/// Blocks set aside are not compared with those, and lent ones are, since they are normal again.
+/// Levelling compares lent blocks with those, since they become normal again, but not the blocks
+/// set aside.
 #[test]
 fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
     for (blocks, is_levelled) in
@@ -379,7 +380,8 @@ fn folded_pages_go_to_the_class_of_their_write() {
     let counts = [0, 1].map(|stream| totals.streams[stream]);
     assert_eq!(counts.map(|it| (it.host_pages, it.copied_pages)), [(4, 3), (4, 4)]);
     assert_eq!(totals.moved_blocks, 0);
-    // Two handles and their copies: a fold may open a block for each. The region has one more.
+    // A fold may open a block for each of three classes: two handles and the copies. The region has
+    // one more open block.
     assert_eq!((map.reserved_blocks(), map.open_blocks()), (3, 4));
 }
 
@@ -470,7 +472,7 @@ fn a_placement_hears_nothing_of_the_region() {
     assert_eq!(told[0], told[1]);
 }
 
-/// A block of five flash pages of four units has one page of one bit per cell, so four units.
+/// A block of five flash pages with four units has one flash page in SLC mode, and so four units.
 #[test]
 fn an_slc_block_has_whole_flash_pages() {
     let geometry = Geometry::new(30, 20, 120).unwrap();
@@ -488,7 +490,7 @@ fn an_slc_block_has_whole_flash_pages() {
         assert_eq!(map.host_room(3, 0).pages, 1);
         write_slc(&mut *map, 3..4);
         assert!(map.slc().unwrap().has_full(0) && !map.is_buffered(first));
-        // The second block gets one unit, and is full when that is flushed.
+        // The second block gets one unit. It is full when that unit is flushed.
         write_slc(&mut *map, 4..5);
         let fifth = map.locate(4).unwrap();
         assert_eq!((map.program_host_data(0), map.program_host_data(0)), (Some(fifth), None));
@@ -515,7 +517,7 @@ fn an_slc_block_has_whole_flash_pages() {
 enum Note {
     Programmed(u32),
     Died(u32),
-    /// The ppn, the ppn of the page before it, and the origin.
+    /// The ppn of the page, the ppn that its data had before, and its origin.
     Inherited(u32, Option<u64>, Origin),
     Folded(u32),
     Closed(u32),

@@ -147,7 +147,7 @@ fn blocks_that_handles_leave_are_collected() {
         for page in 0..geometry.logical_pages() {
             assert_eq!(steps.locate(page).is_some(), held.contains(&page), "{policy}: {page}");
         }
-        // The unit that takes copies is no handle.
+        // Number 3 is the unit for copies, and no handle.
         assert_eq!(steps.close_unit(3, 0), None);
     }
     let mut without = stepwise("greedy", "dac", geometry, 1, "fifo", Fill::Empty);
@@ -265,7 +265,7 @@ fn each_plane_is_a_drive_of_its_own() {
     }
 }
 
-/// The place of all data, kept beside the map: the naive reference of a drive that holds data.
+/// The naive reference of a drive with data: it knows where all data are, without the map.
 #[derive(Default)]
 struct Data {
     /// The last program at each ppn: the page and its version.
@@ -312,7 +312,7 @@ impl Data {
         }
     }
 
-    /// Checks that the map knows the zombies that there are, and no others.
+    /// Checks that the zombies of the map are those of the reference.
     fn check_zombies(&self, map: &dyn Stepwise, blocks_per_plane: u32, offset_bits: u32) {
         let Some(counts) = map.counts().zombies else { return };
         assert_eq!(counts.known, self.zombies.len() as u64);
@@ -384,7 +384,7 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
         for (index, (page, is_trim)) in
             commands(25_000, geometry.logical_pages()).into_iter().enumerate()
         {
-            // Pages wander from plane to plane, where there is room for them to stay.
+            // Pages are written to any plane that has room for them.
             let plane = stream.below(planes);
             let limit = u64::from((160 / planes - kept) * 24);
             if is_trim {
@@ -447,7 +447,8 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     };
     assert!(error(3, 1).contains("blocks=99"), "{}", error(3, 1));
     assert!(error(200, 1).contains("for 200 planes, expected a multiple of 200"));
-    // 25 blocks a plane, 1280 pages on 4 planes: 320 each are 20 blocks, 4 kept and two frontiers.
+    // A plane has 25 blocks. 1280 pages on 4 planes are 320 each, or 20 blocks. With 4 blocks kept
+    // and two frontiers, a plane needs 26.
     assert!(error(4, 4).contains("expected 6 more blocks"), "{}", error(4, 4));
     let mut fine = stepwise("greedy", "none", geometry, 4, "fifo", Fill::Sequential);
     let pages = geometry.logical_pages();

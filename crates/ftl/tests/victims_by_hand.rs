@@ -403,7 +403,7 @@ fn the_hand_of_2r_fifo_gives_fuller_blocks_a_second_chance() {
     for block in 0..10 {
         hand.fill(block, 4);
     }
-    // u = 3/4, 1/2 and 1/4 in blocks 1 to 3, and 1/4 in block 5.
+    // Blocks 1 to 3 have u = 3/4, 1/2 and 1/4, and block 5 has 1/4.
     for (block, lost) in [(1, 1), (2, 2), (3, 3), (5, 3)] {
         hand.lose_all(block, 0..lost, 4);
     }
@@ -453,7 +453,7 @@ fn with_zombies<P: VictimPolicy>(spec: &str, table: &[(u32, u16)]) -> Hand<P> {
 }
 
 impl<P: VictimPolicy> Hand<P> {
-    /// A page of `block` becomes a zombie, or with -1 lives again.
+    /// With `by` = 1 a page of `block` becomes a zombie, and with -1 a zombie lives again.
     fn mark(&mut self, block: BlockId, by: i16) -> &mut Self {
         let zombies = &mut self.blocks.zombies_mut()[block as usize];
         *zombies = zombies.wrapping_add_signed(by);

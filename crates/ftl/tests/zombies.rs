@@ -69,7 +69,7 @@ fn figure_2_greedy_copies_four_pages_then_five() {
     let (mut layer, mut dirty) = figure("greedy");
     layer.hints().hint(&dirty).unwrap();
     assert_eq!(layer.counts().zombies, None, "greedy does not ask");
-    // (a) Block 4 is erased. 19 live pages, 7 of them zombies.
+    // (a) Block 4 is erased. There are 19 live pages, 7 of them zombies.
     let a = states(&*layer, &dirty, [0, 0, 0, 10]);
     assert_eq!(a, [(5, 0, 5), (1, 3, 6), (6, 4, 0), (0, 0, 0)]);
     // (b) and (c): the first write makes room. Block 2 goes to block 4, whose other six pages take
@@ -105,7 +105,7 @@ fn figure_3_z_greedy_copies_five_pages_then_one() {
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 7, 0));
 }
 
-/// z-greedy, every pick of which is compared with a look at every block.
+/// z-greedy, with every pick compared with a scan of all blocks.
 #[derive(State)]
 struct Looked(#[snapshot(state)] ZGreedy);
 
@@ -164,7 +164,8 @@ fn the_victim_has_at_least_half_as_many_invalid_pages_as_any_block() {
         let pages = geometry.logical_pages();
         let mut stream = Stream::new(4, ties);
         for _ in 0..60 * pages / b {
-            // Hints of every kind: true, never true, for a whole region, taken back.
+            // There are hints of every kind: true, never true, for many pages at once, and taken
+            // back.
             let hinted: Vec<u32> = (0..b).map(|_| stream.below(pages)).collect();
             layer.hints().hint(&hinted).unwrap();
             match stream.below(8) {
@@ -192,8 +193,8 @@ fn the_victim_has_at_least_half_as_many_invalid_pages_as_any_block() {
     }
 }
 
-/// Write amplification over eight drive writes after four, 8 of 10 writes to 2 of 10 pages; with
-/// each write a random page is hinted with probability `lies`.
+/// Write amplification over eight drive writes, after four that are not measured. 8 of 10 writes go
+/// to 2 of 10 pages. With each write a random page is hinted with probability `lies`.
 fn amplification(victim: &str, placement: &str, lies: f64) -> f64 {
     let geometry = Geometry::with_spare(400, 32, 0.12).unwrap();
     let mut layer = build(victim, layout(geometry, Frontier::Pool { low: 2 }, placement));
@@ -218,7 +219,8 @@ fn amplification(victim: &str, placement: &str, lies: f64) -> f64 {
 #[test]
 fn without_hints_the_zombie_aware_policies_are_their_parents() {
     assert_eq!(amplification("z-greedy", "none", 0.0), amplification("greedy", "none", 0.0));
-    // The order among equal scores differs: by more invalid pages first, not by wear.
+    // Only the order among equal scores differs: z-cost-benefit takes the block with more invalid
+    // pages, cost-benefit the less worn one.
     let (child, parent) =
         (amplification("z-cost-benefit", "none", 0.0), amplification("cost-benefit", "none", 0.0));
     assert!((child / parent - 1.0).abs() < 0.005, "{child} {parent}");

@@ -245,7 +245,8 @@ impl MapCache {
     /// entry is unchanged. A changed entry must be cached, or its translation page one of those
     /// that `will_be_written`.
     ///
-    /// # Errors The first check that fails.
+    /// # Errors
+    /// The first check that fails.
     pub fn audit(
         &self,
         place: impl Fn(u32) -> Option<u32>,

@@ -11,8 +11,8 @@ use flashgc_base::rng::Stream;
 impl<P: VictimPolicy> Plane<P> {
     /// Asks the policy for a victim and takes it from the candidates.
     ///
-    /// # Errors There is nothing to collect, many collections gained nothing, or the pick is no
-    /// candidate.
+    /// # Errors
+    /// There is nothing to collect, many collections gained nothing, or the pick is no candidate.
     pub(crate) fn pick(&mut self) -> Result<BlockId, FtlError> {
         self.pick_by(P::pick)
     }

@@ -298,7 +298,7 @@ impl Sorting {
         }
     }
 
-    /// `block` is opened for `class`. The rule hears nothing of a block that levels wear.
+    /// `block` is opened for `class`. The rule does not see blocks that level wear.
     #[inline]
     pub(super) fn opened(&mut self, block: BlockId, class: Class) {
         let levels = self.levelled == Some(class);
@@ -351,8 +351,8 @@ impl Sorting {
         }
     }
 
-    /// `pages` go from `block` to blocks that level wear: each keeps its class, and the rule hears
-    /// nothing.
+    /// `pages` go from `block` to blocks that level wear: each page keeps its class, and the rule
+    /// does not see the move.
     pub(super) fn levels(&mut self, pages: &[u32], block: BlockId) {
         if self.has_rule() {
             for &page in pages {
@@ -377,8 +377,8 @@ impl Sorting {
         }
     }
 
-    /// `page` was copied from block `from` to `to`. The rule hears nothing of a folded page that
-    /// keeps its class, nor of one that levels wear.
+    /// `page` was copied from block `from` to `to`. The rule does not see copies of folded pages
+    /// that keep their class, nor of pages that are moved to level wear.
     #[inline]
     pub(crate) fn copied(&mut self, page: u32, from: BlockId, to: Place) {
         if self.rule.is_none() {

@@ -25,10 +25,11 @@ pub(crate) struct Tables {
     /// 2^64 / `blocks_per_plane`, rounded up. A multiplication by it replaces a division.
     #[snapshot(skip)]
     reciprocal: u64,
-    /// Logical page to ppn, or [`UNMAPPED`]; of a zombie with a mark, see `zombies.rs`.
+    /// The ppn of each logical page, or [`UNMAPPED`]. The entry of a zombie has a mark
+    /// (`zombies.rs`).
     #[snapshot(table)]
     pub(crate) map: Table<u32>,
-    /// Physical page (block times b plus offset) to the logical page last written there.
+    /// The logical page last written on each physical page (block times b plus offset).
     #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
     /// One bit for each ppn, set if the page holds current data.
@@ -37,7 +38,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The tables of a drive of this shape, without data; `None` where the system has not the
+    /// The tables of a drive of this shape, without data; `None` if the system has not enough
     /// memory.
     pub(crate) fn new(geometry: Geometry, blocks_per_plane: u32) -> Option<Self> {
         Some(Self {
@@ -156,8 +157,8 @@ impl Tables {
         for_words(first, b, |word, mask| {
             let bits = live[word] & mask;
             live[word] &= !mask;
-            // Offset in the block of the page that bit 0 stands for; negative if blocks share a
-            // word.
+            // The offset in the block of the page that bit 0 of the word stands for. It is negative
+            // if the block begins inside the word.
             let bit0 = (word * 64).wrapping_sub(first);
             if let Some(whole) = from.get(bit0..).and_then(<[u32]>::first_chunk) {
                 count = gather_word(whole, bits, pages, count);
@@ -179,7 +180,7 @@ pub(crate) fn room_for_a_block(pages_per_block: u32) -> usize {
     pages_per_block as usize + SLACK
 }
 
-/// Words of live bits: one bit a ppn.
+/// The number of words of live bits, with one bit for each ppn.
 pub(crate) fn live_words(geometry: &Geometry) -> usize {
     ((geometry.blocks() as usize) << geometry.offset_bits()).div_ceil(64)
 }

@@ -141,14 +141,15 @@ impl<P: VictimPolicy> PageStore<P> {
         self.zombies.is_some() && is_marked(self.tables.map[page as usize])
     }
 
-    /// The plane and the block, numbered there, that hold the page at `ppn`.
+    /// The plane of the page at `ppn`, and its block, numbered in the plane.
     fn holder(&self, ppn: u32) -> (usize, BlockId) {
         let plane = self.tables.plane_of(ppn) as usize;
         let block = ppn >> self.tables.geometry.offset_bits();
         (plane, block - self.planes[plane].first_block)
     }
 
-    /// Marks `pages`, all of the drive, as zombies where they have data, and are not yet.
+    /// Marks those of `pages` as zombies that have data and are no zombies yet. All of them are
+    /// pages of the drive.
     fn mark_zombies(&mut self, pages: &[u32]) {
         let mut marked = 0;
         for (index, &page) in pages.iter().enumerate() {

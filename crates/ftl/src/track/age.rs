@@ -32,7 +32,7 @@ impl AgeBasis {
     pub const WEIGH: Param = Param::word("weigh", &["age", "log"], Some("age"))
         .help("the age itself, or the natural logarithm of 1 + age");
 
-    /// The basis of that name; `last_write` for any other.
+    /// The basis called `name`; `last_write` for any other name.
     pub fn named(name: &str) -> Self {
         match name {
             "last_invalidate" => Self::LastInvalidate,

@@ -18,7 +18,7 @@ const AHEAD: usize = 16;
 /// No block: the winner among no candidates.
 const NONE: BlockId = BlockId::MAX;
 
-/// A time that does not come.
+/// A time that never comes.
 const NEVER: u64 = u64::MAX;
 
 /// A bound on the rounding of a score and of its growth, as a share of them: some ten roundings of
@@ -152,7 +152,7 @@ pub trait Score: State + Send {
     /// An SLC block is folded, as [`Tracker::folded`] says.
     fn folded(&mut self, block: BlockId) {}
 
-    /// Makes room for the blocks of this table.
+    /// Makes room for the blocks of `blocks`.
     fn start(&mut self, blocks: &BlockTable) {}
 
     /// The score of a candidate that was closed at `closed`. 0 for a block without an invalid page;
@@ -224,8 +224,8 @@ pub struct Kinetic<S> {
 #[derive(Clone, Copy, Debug, Value)]
 struct Node {
     winner: BlockId,
-    /// The winner is the best while the clock is below this. It is no later than the `until` of any
-    /// child that holds.
+    /// The winner is the best while the clock is below `until`, which is no later than the `until`
+    /// of any child that still holds.
     until: u64,
     /// The winner's score is never below the line `slope * clock + base`.
     slope: f64,
@@ -415,7 +415,7 @@ impl<S: Score> Tracker for Kinetic<S> {
     const FOLLOWS_ORIGINS: bool = S::FOLLOWS_ORIGINS;
     const FOLLOWS_ZOMBIES: bool = S::FOLLOWS_ZOMBIES;
 
-    /// Leaves out the bytes of the score.
+    /// Bytes of the tree alone, without those of the score.
     fn bytes(shape: &Geometry) -> u64 {
         let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
         bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes)

@@ -11,8 +11,8 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::Param;
 use flashgc_base::table::{bytes_of, tree_levels};
 
-/// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
-/// 99% of the writes, and two frontiers, taking the oldest writes 16% less than taking the latest.
+/// The order of candidates with equally few valid pages. The order matters. If 99% of the writes go
+/// to 1% of the pages, with two frontiers, then `oldest` writes 16% less than `latest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// The block that lost a page last. A list of blocks for each count, with pushes and pops at
@@ -29,7 +29,7 @@ impl Ties {
     pub const PARAM: Param = Param::word("ties", &["latest", "oldest", "lowest"], Some("latest"))
         .help("among equals: the block that lost a page last, closed first, or lowest number");
 
-    /// The rule of that name; `latest` for any other.
+    /// The rule called `name`; `latest` for any other name.
     pub fn named(name: &str) -> Self {
         match name {
             "oldest" => Self::Oldest,
@@ -41,7 +41,8 @@ impl Ties {
 
 /// The rank of candidates before ties: a block's valid pages, or more. Less is better.
 pub trait Rank: Send + 'static {
-    /// Low bits of a rank that the tree's bound ignores: fewer distinct ranks are cheaper.
+    /// The number of low bits of a rank that the tree's bound ignores. With fewer distinct ranks a
+    /// bound is found faster.
     const FINE_BITS: u32 = 0;
 
     /// `true` if the rank depends on zombies.
@@ -80,13 +81,13 @@ impl Rank for Valid {
     }
 }
 
-/// Low bits of a key that hold the tie. The rank is above them.
+/// The number of low bits of a key that hold the tie. The rank is in the bits above them.
 const TIE_BITS: u32 = 32;
 
-/// The tie of a block that does not take part.
+/// The tie of a block that is no candidate here.
 const ABSENT: u32 = u32::MAX;
 
-/// The last event that a tie can hold; then the ties are numbered anew.
+/// The last event that a tie can hold. After it the ties are numbered anew.
 const LAST_EVENT: u32 = u32::MAX - 1;
 
 /// Children a node.
@@ -213,7 +214,8 @@ impl<R: Rank> Least<R> {
         for &block in lost {
             let count = counts[block as usize];
             let slot = &mut self.tie[block as usize];
-            // The count is needed anyway. Waiting for the tie only for this test would take time.
+            // `count` is loaded anyway. To load the tie as well, only for this test, would take
+            // time.
             if if ALL { count >= NOT_A_CANDIDATE } else { *slot == ABSENT } {
                 continue;
             }
@@ -233,7 +235,7 @@ impl<R: Rank> Least<R> {
         self.clock = clock;
     }
 
-    /// Takes `block` out.
+    /// Removes `block` from those that take part.
     pub(super) fn remove(&mut self, blocks: &BlockTable, block: BlockId) {
         self.tie[block as usize] = ABSENT;
         self.recompute(blocks, block as usize / FAN);

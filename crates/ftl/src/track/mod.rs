@@ -35,7 +35,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns `true` if its data are not new.
+    /// Returns `true` if the data of the page are not new.
     pub fn is_copy(self) -> bool {
         self != Self::Host
     }
@@ -48,7 +48,7 @@ impl Origin {
 /// begins.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Tracker: State + Send {
-    /// Bytes that it keeps on a drive of this shape.
+    /// Bytes that the tracker keeps on a drive of this shape.
     fn bytes(shape: &Geometry) -> u64;
 
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing
@@ -119,7 +119,7 @@ pub trait Tracker: State + Send {
     }
 }
 
-/// Keeps nothing.
+/// The tracker of policies that need none: it keeps nothing.
 impl Tracker for () {
     fn bytes(_: &Geometry) -> u64 {
         0

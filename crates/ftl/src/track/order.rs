@@ -27,7 +27,7 @@ impl Order {
         Self { links: vec![(NONE, NONE); blocks as usize], first: NONE, last: NONE, len: 0 }
     }
 
-    /// Bytes that it keeps of `blocks` blocks.
+    /// Bytes of an order of `blocks` blocks.
     pub(super) fn bytes(blocks: u32) -> u64 {
         bytes_of::<(BlockId, BlockId)>(blocks as usize)
     }
@@ -51,13 +51,13 @@ impl Order {
         (self.first != NONE).then_some(self.first)
     }
 
-    /// The block after `block`, which is in it.
+    /// The block after `block`, which is in the order.
     pub(super) fn after(&self, block: BlockId) -> Option<BlockId> {
         let after = self.links[block as usize].1;
         (after != NONE).then_some(after)
     }
 
-    /// Puts `block`, which is not in it, behind all others.
+    /// Puts `block`, which is not in the order, behind all others.
     pub(super) fn push(&mut self, block: BlockId) {
         self.links[block as usize] = (self.last, NONE);
         match self.last {
@@ -68,7 +68,7 @@ impl Order {
         self.len += 1;
     }
 
-    /// Takes out `block`, which is in it.
+    /// Takes `block` out of the order, which must have it.
     pub(super) fn remove(&mut self, block: BlockId) {
         let (before, after) = std::mem::replace(&mut self.links[block as usize], (NONE, NONE));
         match before {
@@ -84,7 +84,8 @@ impl Order {
 
     /// The blocks from the first to the last.
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
-        // No more steps than there are blocks, so that an audit of a broken list ends.
+        // The iterator takes at most as many steps as there are blocks, so that an audit of a
+        // broken list ends.
         std::iter::successors(self.first(), |&block| self.after(block)).take(self.links.len())
     }
 }

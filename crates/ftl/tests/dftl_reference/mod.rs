@@ -20,7 +20,7 @@ pub struct NaiveDftl {
     stored: BTreeMap<u32, (usize, usize)>,
     /// Pages in the order in which collections program them.
     heard: Rc<RefCell<Vec<u32>>>,
-    /// The heard pages that are not cached and not yet in the map on flash.
+    /// Pages in `heard` that are not cached, and whose moves are not yet in the map on flash.
     moved: Vec<u32>,
 }
 
@@ -86,7 +86,8 @@ impl NaiveDftl {
         self.traffic[3] += 1;
         self.note_moves();
         for page in pages.clone() {
-            // A translation page is written with what memory knows of its pages, and nothing else.
+            // A translation page is written with the places that memory knows: those of cached
+            // entries and of moved pages.
             let known = self.moved.contains(&page);
             match self.entry(page) {
                 Some(entry) => entry.1 = false,
@@ -137,8 +138,8 @@ impl NaiveDftl {
         self.settle(pick);
     }
 
-    /// Marks `page` as a zombie in its block, or takes the mark back. Only its entry says which
-    /// block that is.
+    /// Marks `page` as a zombie in its block, or takes the mark back. The entry of the page must be
+    /// looked up first, because only it says which block that is.
     pub fn hint(&mut self, page: u32, is_taken_back: bool, pick: Pick) {
         self.look_up(page, pick);
         if is_taken_back {

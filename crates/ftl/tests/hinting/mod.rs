@@ -3,7 +3,7 @@
 
 use flashgc_ftl::{FtlError, TakesHints};
 
-/// The result of `hints()` of a layer or a map, taken as a host takes it.
+/// Calls of a host on the result of `hints()`, which is `None` for a layer that does not use hints.
 pub trait Hinting {
     fn hint(self, pages: &[u32]) -> Result<(), FtlError>;
     fn cancel(self, pages: &[u32]) -> Result<(), FtlError>;

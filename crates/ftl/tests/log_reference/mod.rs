@@ -16,7 +16,7 @@ pub struct Naive {
     pub fast: bool,
     pub sequential: bool,
     pub by_cost: bool,
-    /// BAST: `true` if a write moves its log block behind the others.
+    /// For BAST, `true` if a write moves its log block behind the others.
     pub by_use: bool,
     pub log_only: bool,
     pub strict: bool,
@@ -40,7 +40,7 @@ pub struct Naive {
     pub places: BTreeMap<u32, (usize, usize)>,
     pub erases: u64,
     pub copies: u64,
-    /// Switch, partial and full merges, and log blocks that held nothing.
+    /// The numbers of switch, partial and full merges, and of log blocks that held no current page.
     pub merges: [u64; 4],
 }
 
@@ -100,7 +100,7 @@ impl Naive {
         self.pool.push_back(block);
     }
 
-    /// An erased block out of the pool.
+    /// Takes an erased block from the pool.
     fn take(&mut self) -> usize {
         let least = (0..self.pool.len()).min_by_key(|&at| self.worn[self.pool[at]]).unwrap();
         self.pool.remove(if self.by_wear { least } else { 0 }).unwrap()

@@ -9,7 +9,7 @@ use flashgc_base::{Cached, Region, Residency};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Copied,
-    /// Programmed with what memory has.
+    /// The page is programmed with the data that memory has.
     Flushed,
     LeftOut,
 }

@@ -19,7 +19,7 @@ struct Past {
     last_lost: u64,
     /// The clock at the last collection of any block.
     last_collection: u64,
-    /// At every erase: the clock, and the valid pages.
+    /// For every erase, the clock and the number of valid pages.
     history: Vec<(u64, usize)>,
     /// The time of the last write but one of each page of the present contents, as far as it is
     /// known.
@@ -28,7 +28,7 @@ struct Past {
     left: u64,
 }
 
-/// The mean, rounded down.
+/// The mean of `times`, rounded down.
 fn mean(times: &[u64]) -> u64 {
     times.iter().sum::<u64>() / times.len().max(1) as u64
 }
@@ -98,8 +98,8 @@ pub fn naive_pick(spec: &str) -> NaivePick {
         (given("average"), given("literal"), given("sample"), given("live"));
     let (since_erase, absolute) = (given("since_erase"), given("absolute"));
     let lambda = params.strip_prefix("lambda=").map_or(0.1, |value| value.parse().unwrap());
-    // b, valid, invalid, zombies, the past of the block, the clock, the fewest and the most erases
-    // of any block
+    // The arguments are b, valid, invalid and zombie pages, the past of the block, the clock, and
+    // the fewest and the most erases of any block.
     type Formula = dyn Fn(f64, f64, f64, f64, &Past, u64, u64, u64) -> f64;
     let formula: Box<Formula> = match name {
         "cost-benefit" => Box::new(move |b, v, i, _, past, now, _, _| {

@@ -31,7 +31,7 @@ pub enum Frontier {
 pub struct Reference {
     pub b: usize,
     pub blocks: Vec<Block>,
-    /// Logical page to (block, offset).
+    /// The block and the offset of each logical page.
     pub map: BTreeMap<u32, (usize, usize)>,
     /// Candidates from the longest closed to the latest.
     pub closed: Vec<usize>,
@@ -44,7 +44,7 @@ pub struct Reference {
     pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
-    /// A placement, in place of the two above.
+    /// A placement, in place of the open blocks above.
     pub placed: Option<Placed>,
     /// Pages that the host has hinted, and has not overwritten yet.
     pub zombies: BTreeSet<u32>,
@@ -265,7 +265,7 @@ impl Reference {
         self.program_from(block, page, Origin::Host(old));
     }
 
-    /// Programs a copy, or first contents.
+    /// Programs `page` as a copy, or as first contents.
     fn program(&mut self, block: usize, page: u32) {
         let from = self.map.get(&page).map_or(block, |&(from, _)| from);
         self.program_from(block, page, Origin::Copy(from));

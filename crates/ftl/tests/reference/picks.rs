@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 
 use super::{Event, Origin, View, aged};
 
-/// A pick that owns what it remembers.
+/// A function that picks a block, with all that it remembers.
 pub type NaivePick = Box<dyn FnMut(&View, &mut Stream) -> usize>;
 
 /// The naive pick of a policy, by its spec.
@@ -71,7 +71,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             })
         }
         "2r-fifo" => {
-            // The hand stands before the block that was closed at this place of the log.
+            // `hand` is an index in the log. The hand is before the block that was closed there.
             let (mut hand, mut steps, mut bound, mut gained) = (0, 0, 10, 0);
             Box::new(move |view, _| {
                 let closings = view.log.iter().enumerate().filter_map(|(place, (_, event))| {
@@ -163,12 +163,14 @@ pub fn by_hand(spec: &str, draws: &[u32]) -> u32 {
         "random" | "d-choices:d=1" => draws[0],
         "d-choices:d=2" => best_of(&draws[..2]),
         "d-choices" => best_of(&draws[..10]),
-        // Ages, 64 pages programmed before each closing: 320, 256, 192, 128, 64 and 0, in closing
-        // order; no page died since. a i/(2v): 320 * 44/40 = 352, 256 * 34/60 = 145, 192 * 52/24 =
-        // 416, 128 * 52/24 = 277, ... With (b + v) below: 168, 93, 131, ...
+        // 64 pages are programmed before each closing, and no page dies later. So the ages are 320,
+        // 256, 192, 128, 64 and 0, in closing order. a i/(2v): 320 * 44/40 = 352, 256 * 34/60 =
+        // 145, 192 * 52/24 = 416, 128 * 52/24 = 277, ... With b + v in place of 2v: 168, 93, 131,
+        // ...
         "cost-benefit" | "cat" | "z-cost-benefit" => 3,
         "cost-benefit:form=lfs" => 7,
-        // All times are the same; 12 like block 1, but closed first.
+        // All times are the same, and blocks 3 and 1 have the fewest valid pages, 12. Block 3 was
+        // closed first.
         "sagc" | "scata" | "eigc" | "bsgc" | "wear-aware" | "mdc" => 3,
         other => panic!("work out by hand what {other} picks and add it here"),
     }

@@ -8,7 +8,7 @@ pub struct SepBit {
     classes: usize,
     lifetime: Option<f64>,
     lifetimes: Vec<u64>,
-    /// The pages written last, in order.
+    /// The pages written last, in order, each with the number of its write.
     queue: VecDeque<(u32, u64)>,
     /// The time of the host's last write of each page.
     written: BTreeMap<u32, u64>,
