@@ -55,12 +55,13 @@ pub trait Counts: Sized {
 
 /// A count as people see it.
 ///
-/// The words of a field, `#[counts(WORD = "...")]`, give what does not follow from its name.
+/// The words of a field, `#[counts(WORD = "...")]`, give the members that do not follow from the
+/// field's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The name in results.
     pub name: &'static str,
-    /// The documentation.
+    /// The documentation of the count.
     pub text: &'static str,
     /// The unit, `bytes` or `ns`; empty for a number of things.
     pub unit: &'static str,
@@ -85,7 +86,7 @@ pub trait Listed: Counts {
     /// Returns the numbers in their order.
     fn numbers(&self) -> Vec<u64>;
 
-    /// Returns the counts with the first of these numbers; `None` if there are too few.
+    /// Returns counts made from the first of these numbers; `None` if there are too few.
     fn of(numbers: &mut dyn Iterator<Item = u64>) -> Option<Self>;
 }
 

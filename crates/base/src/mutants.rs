@@ -2,9 +2,9 @@
 //! one proves nothing; `flashgc reproduce --mutants` asks which figures tell them apart.
 //!
 //! They exist with the feature `mutants` only. Without it [`on`] is the constant `false`, and the
-//! compiler leaves nothing of them. One is chosen for the whole process, while nothing runs.
+//! compiler removes them. A mutant is chosen for the whole process, while nothing runs.
 
-/// A way to be wrong.
+/// A fault that the engine can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
     /// A block's count of zombies is not lowered when the host overwrites one or takes a hint back.
@@ -39,10 +39,10 @@ mod chosen {
 
     const RIGHT: u8 = u8::MAX;
 
-    /// The mutant that runs, as a number; [`RIGHT`] for none.
+    /// The fault that was chosen, as a number; [`RIGHT`] for none.
     static CHOSEN: AtomicU8 = AtomicU8::new(RIGHT);
 
-    /// Makes the engine wrong in this way, or right again.
+    /// Gives the engine the fault `mutant`; without one the engine is right again.
     pub fn choose(mutant: Option<Mutant>) {
         CHOSEN.store(mutant.map_or(RIGHT, |mutant| mutant as u8), Relaxed);
     }

@@ -124,7 +124,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Splits off the characters at the beginning for which `takes` holds.
+/// Splits `text` after the characters at its beginning for which `takes` holds.
 fn split(text: &str, takes: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !takes(c)).unwrap_or(text.len()))
 }
@@ -208,7 +208,7 @@ fn nearest_unit(unit: &str, units: &[&str]) -> String {
     }
 }
 
-/// Returns `bytes`, if it is the size of a page: a power of two.
+/// Returns `bytes`, if a page can have this size.
 ///
 /// # Errors
 /// `bytes` is no power of two from 512 B to 1 GiB.

@@ -7,11 +7,11 @@ use crate::snapshot::Value;
 /// The part of a page cache that a page is in, by how it was used last (3-region LRU).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Value)]
 pub enum Region {
-    /// Touched once, when it came into the cache.
+    /// The page was touched once, when it came into the cache.
     Initial,
-    /// Touched again, not long ago.
+    /// The page was touched again, not long ago.
     Mru,
-    /// Next in line to be evicted.
+    /// The page is among the next to be evicted.
     Lru,
 }
 
@@ -40,7 +40,7 @@ pub trait Residency {
     fn set_dirty(&mut self, page: u32, dirty: bool);
 
     /// The chance, 0 to 1, that the host writes a page that is now in `region` before the cache
-    /// evicts it. May change at any time; not part of [`Residency::drain_changes`].
+    /// evicts it. It may change at any time, and [`Residency::drain_changes`] does not report that.
     fn update_probability(&self, region: Region) -> f64;
 
     /// Begins to note which pages change. Before this call [`Residency::drain_changes`] finds

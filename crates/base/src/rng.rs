@@ -15,7 +15,8 @@ pub struct Stream {
 impl Stream {
     /// The stream of the component called `name` (for example `"victim"`) in a run with `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
-        // FNV-1a of the name; xoshiro's seeding spreads the sum with SplitMix64.
+        // The tag is the FNV-1a hash of the name. SplitMix64 then spreads the sum of the seed and
+        // the tag over the state.
         let tag = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
@@ -97,7 +98,8 @@ mod tests {
 
     #[test]
     fn below_is_uniform() {
-        // 3 * 2^30 values: multiplying without rejecting gives those divisible by 3 twice as often.
+        // The bound is 3 * 2^30. Without the rejection, numbers that are divisible by 3 would come
+        // twice as often.
         let bound = 3 << 30;
         let mut stream = Stream::new(7, "below");
         let mut thirds = [0u32; 3];

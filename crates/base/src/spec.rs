@@ -12,7 +12,7 @@ use crate::naming::{self, Keywords, Names};
 pub struct SpecError {
     /// The fault: the text found and the text expected.
     pub message: String,
-    /// A remedy; empty if there is none.
+    /// A hint, what to try instead; empty if there is none.
     pub hint: String,
 }
 
@@ -184,7 +184,7 @@ impl Param {
         Self { help, ..self }
     }
 
-    /// A value that it takes: the default, else one of its range.
+    /// A value that the parameter takes: the default, else one of its range.
     fn example(&self) -> String {
         match (self.default, self.kind) {
             (Some(default), _) => default.to_string(),
@@ -223,7 +223,7 @@ impl Spec {
         })
     }
 
-    /// Splits `text`; names the fault where it is not `name:key=value,...`.
+    /// Reads `text`, which must be `name:key=value,...`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name.trim(), rest),
@@ -321,7 +321,7 @@ impl Params {
         Self { owner: owner.to_string(), values: Vec::new() }
     }
 
-    /// The name of the policy or mapping that has these parameters.
+    /// The name of the owner of these parameters: a policy or a mapping, for example.
     pub fn owner(&self) -> &str {
         &self.owner
     }

@@ -59,7 +59,7 @@ impl<T: Entry> Table<T> {
         table
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that the table takes.
     pub fn bytes(&self) -> u64 {
         Self::bytes_for(self.len)
     }

@@ -6,7 +6,7 @@ use syn::{
     Attribute, Data, DeriveInput, Error, Expr, Field, Ident, Lit, LitStr, Meta, Result, parse_quote,
 };
 
-/// The words of a field.
+/// The words that a field has in `#[counts(...)]`.
 #[derive(Default)]
 struct Words {
     now: bool,

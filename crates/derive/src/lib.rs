@@ -234,7 +234,7 @@ fn value_of(input: &DeriveInput) -> Result<Code> {
     })
 }
 
-/// The code that puts and takes an enum of these variants.
+/// Returns the code that writes an enum of these variants, and the code that reads it.
 fn of_variants(name: &Ident, data: &DataEnum) -> Result<(Code, Code)> {
     let longest = data.variants.iter().max_by_key(|variant| variant.fields.len());
     let types: Vec<_> =

@@ -231,7 +231,7 @@ impl CountingDrive {
         Ok(went_on)
     }
 
-    /// Executes commands as [`Self::step`] does, up to the next hint or flush command.
+    /// Executes commands as [`Self::step`] does, but stops before the next hint or flush command.
     fn step_to_word(&mut self, target: Extent) -> Result<bool, DriveError> {
         let left = target.amount.saturating_sub(self.position(target.unit));
         // With a target in collections the drive goes on until a write needs one more: where it
@@ -456,7 +456,8 @@ impl CountingDrive {
             } else if written == self.writes.len() {
                 run
             } else {
-                // The next write needs a collection too many: the commands before it are done.
+                // The next write needs a collection beyond `target`, so only the commands before it
+                // are done.
                 after_write(&ops[..run], written + 1) - 1
             };
             self.commands.reads += (executed - written) as u64;

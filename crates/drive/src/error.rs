@@ -4,7 +4,7 @@ use flashgc_base::naming::{self, Keywords, Names};
 use flashgc_ftl::FtlError;
 use flashgc_workload::WorkloadError;
 
-/// The error of a drive that could not go on. One pointer, like [`FtlError`].
+/// The error of a drive that could not go on. It is one pointer, like [`FtlError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct DriveError(Box<DriveErrorKind>);

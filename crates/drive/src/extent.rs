@@ -29,7 +29,7 @@ pub enum Unit {
 pub struct Extent {
     /// The unit.
     pub unit: Unit,
-    /// The number of units.
+    /// The length in these units.
     pub amount: u64,
 }
 
@@ -135,8 +135,8 @@ impl Pass {
     /// Returns the number of replays that have `writes` page writes.
     ///
     /// # Errors
-    /// The same number, if nearly all commands are reads or discards, and the replays have more
-    /// than `most` commands altogether. Each replay has `commands` of them.
+    /// The number of replays, if nearly all commands are reads or discards, and the replays have
+    /// more than `most` commands altogether. Each replay has `commands` of them.
     pub fn replays_of(self, writes: u64, commands: u64, most: u64) -> Result<u64, u64> {
         let replays = writes.div_ceil(self.writes.max(1));
         let is_far = u128::from(replays) * u128::from(commands) > u128::from(most);
@@ -231,7 +231,7 @@ impl Plan {
             }
         };
         let before = match warmup {
-            // Some whole passes of the run will be the warm-up.
+            // The warm-up will be some whole passes of the run.
             Warmup::Share(_) | Warmup::Auto if matches!(length, Length::Settled(_)) => {
                 Extent { unit: Unit::Commands, amount: 0 }
             }
@@ -346,7 +346,8 @@ fn rule(warmup: Warmup, pass: Pass, most: u64, logical_pages: u32) -> Rule {
 fn share_of(share: f64, amount: u64, pass: Option<u64>) -> u64 {
     match pass {
         Some(pass) if amount >= 2 * pass => {
-            // A third of three passes is one, whatever a third is in binary.
+            // The 1e-9 makes a third of three passes one pass, although a binary fraction is never
+            // exactly a third.
             let passes = (share * (amount / pass) as f64 - 1e-9).ceil() as u64;
             passes.min(amount / pass - 1) * pass
         }
@@ -414,8 +415,8 @@ mod tests {
         );
         let error = of("0", Length::Collections(200_000), 8).unwrap_err();
         assert!(error.starts_with("the run waits for at least 200000 page writes, and"), "{error}");
-        // The hints work, and so does a trace of which a hundredth is writes, however long it
-        // takes.
+        // The lengths that the hints propose are accepted. So is a trace in which one command in a
+        // hundred is a write, however long it takes.
         assert!(of("1/3", Length::Settled(100), 8).is_ok());
         assert!(of("0", Length::Passes(1 << 40), 8).is_ok());
         assert!(of("0", Length::Writes("1000000x".into()), 934).is_ok());

@@ -18,7 +18,8 @@ pub struct HostCommands {
     pub merged_bytes: u64,
 }
 
-/// Writes the reads alone if all writes are of whole pages: results have a digest of this text.
+/// Prints only the reads if all writes are of whole pages, because results have a digest of this
+/// text.
 impl fmt::Debug for HostCommands {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

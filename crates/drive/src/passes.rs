@@ -13,8 +13,8 @@ const FIRST_LOOK: u64 = 20;
 const FEWEST: usize = 12;
 /// The fewest passes with an interval.
 const FEWEST_WITH_INTERVAL: usize = 4;
-/// The numbers of batches that passes are put into. The widest interval of all of them counts, as
-/// neighbouring passes may be alike or take turns.
+/// The numbers of batches into which passes are divided. Neighbouring passes may be alike or
+/// alternate, so the widest interval over all numbers counts.
 pub(crate) const BATCHES: [usize; 3] = [20, 10, 5];
 /// Half of an interval that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.01;
@@ -37,7 +37,7 @@ pub struct Level {
     pub half: f64,
     /// The mean of the second half of the passes minus that of the first.
     pub drift: f64,
-    /// The drift beyond which chance is no explanation.
+    /// Half the 95% interval of the drift: chance does not explain a larger drift.
     pub drift_half: f64,
 }
 
@@ -55,7 +55,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the distance from steady, as a rank.
+    /// Returns the rank of the verdict: the higher, the further from steady.
     pub fn rank(self) -> u8 {
         match self {
             Self::Steady => 0,
@@ -171,7 +171,8 @@ mod tests {
 
     const RULE: Rule = Rule { warmup: 1.0 / 3.0, fewest: 0, most: MOST };
 
-    /// Returns the number of passes until the rule is content with `figure` of each.
+    /// Returns the number of passes until the rule ends the run; `figure` gives the figure of each
+    /// pass.
     fn passes(rule: Rule, figure: impl Fn(usize) -> f64) -> usize {
         let mut values = vec![figure(0)];
         while rule.goes_on(&values) {
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(passes(Rule { fewest: 60, ..RULE }, |_| 2.0), 75);
         // A transient of a few passes is warm-up.
         assert_eq!(passes(RULE, |pass| 2.0 + 3.0 * (-(pass as f64)).exp()), 25);
-        // Passes that take turns, 1% apart.
+        // The passes alternate between two values, 1% apart.
         assert_eq!(passes(RULE, |pass| 2.0 + 0.02 * (pass % 2) as f64), 25);
     }
 
@@ -207,11 +208,11 @@ mod tests {
 
     #[test]
     fn what_moves_or_varies_is_replayed_to_the_end() {
-        // A rise of 10% in a hundred passes.
+        // The values rise by 10% in a hundred passes.
         assert_eq!(passes(RULE, |pass| 2.0 + 0.002 * pass as f64), 100);
         let rising: Vec<f64> = (0..30).map(|pass| 2.0 + 0.002 * f64::from(pass)).collect();
         assert!(matches!(verdict(&rising), Verdict::Moves(_)));
-        // Values of 2 and 4 in an order without a period that batches have.
+        // Values of 2 and 4, in an order that has no period which fits the batches.
         let wild: Vec<f64> =
             (0..60).map(|pass| if pass * pass % 7 < 3 { 2.0 } else { 4.0 }).collect();
         assert!(matches!(verdict(&wild), Verdict::Varies(_)), "{:?}", verdict(&wild));

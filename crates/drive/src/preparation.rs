@@ -119,11 +119,11 @@ impl Preparation {
             && !drift(&[halves(&self.intervals).1.to_vec()]).is_some_and(exceeds_chance)
     }
 
-    /// Returns about how many page writes show that the drive has settled, more than there were so
-    /// far.
+    /// Returns about how many page writes are needed to show that the drive has settled. It is more
+    /// than there were so far.
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written.max(1) as f64;
-        // Before the end of the first half the number of rewrites is unknown.
+        // Before the first half has ended, the number of rewrites is unknown.
         let first = (2 * FIRST_LOOK_BEFORE * u64::from(self.pages)) as f64 / written;
         let rewrites = self.rewrites();
         let times = if rewrites > 0.0 { reach.rewrites / rewrites } else { first };
@@ -141,7 +141,8 @@ mod tests {
     use super::*;
     use flashgc_workload::Batch;
 
-    /// A drive whose pages are written in turn, with the amplification of each drive write.
+    /// The course of a drive whose pages are written in turn, after `drive_writes` drive writes.
+    /// `amplification` gives the amplification of each.
     fn prepared(pages: u32, amplification: impl Fn(u64) -> f64, drive_writes: u64) -> Preparation {
         let mut preparation = Preparation::new(pages);
         let each = preparation.interval();

@@ -188,12 +188,13 @@ impl Doubling {
     }
 }
 
-/// Returns the mean of what is left of the transients of several runs.
+/// Returns the mean of [`SettlingLevel::left`] over several runs.
 pub fn left_of_all(levels: &[SettlingLevel]) -> f64 {
     mean(&levels.iter().map(|level| level.left).collect::<Vec<_>>())
 }
 
-/// Returns half the 95% interval of [`left_of_all`] where nothing is left: chance alone.
+/// Returns half the 95% interval of [`left_of_all`] if nothing is left of the transients, so that
+/// only chance moves it.
 pub fn chance_of_all(levels: &[SettlingLevel]) -> f64 {
     mean(&levels.iter().map(|level| level.chance).collect::<Vec<_>>())
         / (levels.len() as f64).sqrt()
@@ -278,13 +279,14 @@ mod tests {
         assert!(goes_on(SettlingLevel { left: 0.02, ..calm }, 4.0));
         assert!(!goes_on(SettlingLevel { left: 0.01, ..calm }, 4.0));
         assert!(goes_on(SettlingLevel { spread: 0.021, chance: 0.1, ..calm }, 4.0));
-        // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited
-        // for.
+        // If 50 page writes are a twentieth of a rewrite, a run needs 8000. That is beyond the
+        // most, and the run does not wait for it.
         assert_eq!(reach.run_needed(50, Some(0.05)), 8000);
         assert!(!goes_on(calm, 0.05));
         assert!(!rule.goes_on(6400, Some(calm), Some(4.0), true), "it has an end");
         assert!(!rule.goes_on(100, None, None, true));
-        // A placement that remembers more than can be shown: the pages are written again.
+        // For a placement that remembers more than any run can show, it is enough that the pages
+        // are written again.
         let long = Doubling { reach: Reach { rewrites: 1e5, ..reach }, ..rule };
         assert!(
             long.goes_on(100, Some(calm), Some(3.9), false)

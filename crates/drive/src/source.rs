@@ -57,22 +57,22 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// Returns `true` if any of its writes have a stream.
+    /// Returns `true` if any of the workload's writes have a stream.
     fn has_streams(&self) -> bool {
         false
     }
 
-    /// Returns the counts of one replay, or `None` if it has no end.
+    /// Returns the counts of one replay; `None` if the workload has no end.
     fn pass(&self) -> Option<Pass>;
 
     /// Returns the page commands that are read for one replay of [`Self::open_changes`]; `None` if
-    /// it has no end.
+    /// the workload has no end.
     fn changes(&self) -> Option<u64> {
         self.pass().map(|pass| pass.commands)
     }
 
-    /// Returns the number of page commands of its first `requests` requests, on a drive that offers
-    /// `space`.
+    /// Returns the number of page commands of the workload's first `requests` requests, on a drive
+    /// that offers `space`.
     ///
     /// # Errors
     /// The errors of the trace.
@@ -244,12 +244,13 @@ impl TraceReplay {
         Self { name, ..self }
     }
 
-    /// Returns `true` if its requests are references to memory, not requests of a host to a drive.
+    /// Returns `true` if the requests of the trace are references to memory, not requests of a host
+    /// to a drive.
     pub fn has_references(&self) -> bool {
         self.source.stat().has_references()
     }
 
-    /// Returns `true` if it marks the dirty pages in its host's cache.
+    /// Returns `true` if the trace marks the dirty pages in its host's cache.
     pub fn has_dirty(&self) -> bool {
         self.source.stat().dirty > 0
     }
@@ -307,7 +308,8 @@ impl Source for TraceReplay {
             pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| fault(text))?;
             let (all, mut joints) = (batch.pages.len() as u32, batch.joints.iter().peekable());
             let begins = |command: &u32| joints.next_if_eq(&command).is_none();
-            // The request after the last one that counts begins where these commands end.
+            // `end` is the index of the command with which the request after the last one that
+            // counts begins.
             if let Some(end) = (0..all).filter(begins).nth(left as usize) {
                 return Ok(commands + u64::from(end));
             }
@@ -352,7 +354,7 @@ fn unusual(numbering: Numbering, stat: &TraceStat) -> Option<Numbering> {
     Some(numbering).filter(|&numbering| is_recorded || numbering != Numbering::Address)
 }
 
-/// Requests with times, for drives with a clock alone.
+/// Requests with times, only for drives with a clock.
 pub struct TimedSource {
     name: String,
     requests: Requests,

@@ -20,8 +20,8 @@ pub fn half_width95(values: &[f64]) -> f64 {
     quantile95(n - 1.0) * (variance / n).sqrt()
 }
 
-/// Returns `true` if there are several values and all are equal to the last bit: copies of one, not
-/// draws.
+/// Returns `true` if there are several values and all are equal to the last bit: they are copies of
+/// one value, not independent draws.
 pub fn all_equal(values: &[f64]) -> bool {
     values.len() > 1 && values.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits())
 }
@@ -100,8 +100,8 @@ pub fn is_unknown((drift, half): (f64, f64)) -> bool {
     drift.abs() + half > MOST_DRIFT
 }
 
-/// Returns `true` if a drift, given with half its interval, is no more than chance, and known well
-/// enough.
+/// Returns `true` if a drift, given with half its interval, is no more than chance, and its
+/// interval is narrow enough.
 pub fn is_settled(drift: (f64, f64)) -> bool {
     !exceeds_chance(drift) && !is_unknown(drift)
 }
@@ -128,7 +128,7 @@ pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {
     let halves: Vec<(f64, f64)> = runs
         .iter()
         .flat_map(|intervals| {
-            // Ten pairs of batches or more, of all runs together.
+            // All runs together give ten pairs of batches or more.
             let pairs = 10usize.div_ceil(runs.len());
             let batches = batch_means(intervals, 2 * pairs);
             let middle = batches.len() / 2;
@@ -168,7 +168,7 @@ impl Rounds {
         let centre = mean(&values);
         let most = values.iter().copied().fold(f64::MIN, f64::max);
         let least = values.iter().copied().fold(f64::MAX, f64::min);
-        // Of rounds 1 to 5 the squares of the distances from the middle sum to 10.
+        // The squares of the distances of rounds 1 to 5 from round 3 sum to 10.
         let slope: f64 = (-2..=2).zip(values).map(|(x, y)| f64::from(x) * y).sum::<f64>() / 10.0;
         (centre > 0.0)
             .then(|| Self { excursion: (most - least) / centre, slope: 4.0 * slope / centre })
@@ -197,7 +197,7 @@ mod tests {
         // By hand: mean 100, range 20.
         let rounds = Rounds::of([92.0, 94.0, 96.0, 106.0, 112.0]).unwrap();
         assert!((rounds.excursion - 0.2).abs() < 1e-12);
-        // (-2 * 92 - 94 + 106 + 2 * 112) / 10 = 5.2 a round, 20.8 over four.
+        // The slope is (-2 * 92 - 94 + 106 + 2 * 112) / 10 = 5.2 a round, or 20.8 over four rounds.
         assert!((rounds.slope - 0.208).abs() < 1e-12, "{rounds:?}");
         assert!(!rounds.is_steady());
         // A slope of exactly 10% is steady. A larger slope or a larger excursion is not.
@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn half_width_is_students() {
-        // Values 1..=5: mean 3, s = sqrt(2.5), t(0.975, 4) = 2.776445 (any table), over sqrt(5).
+        // The values 1 to 5 have the mean 3 and s = sqrt(2.5). Half the interval is s t(0.975, 4) /
+        // sqrt(5), with t = 2.776445 from a table.
         let half = half_width95(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((half - 2.776_445 * (2.5f64 / 5.0).sqrt()).abs() < 1e-5, "{half}");
         assert_eq!(half_width95(&[1.0]), f64::INFINITY);

@@ -29,8 +29,8 @@ pub struct SwapSpec {
 }
 
 impl SwapSpec {
-    /// Checks that this memory goes with a drive of `logical_pages` with this mapping, and with the
-    /// run `plan`.
+    /// Checks that a drive of `logical_pages` pages with this mapping can have this memory, and
+    /// that `plan` fits it.
     ///
     /// # Errors
     /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page
@@ -42,7 +42,7 @@ impl SwapSpec {
         plan: &Plan,
     ) -> Result<(), SpecError> {
         mapping.check_scheme(self.scheme)?;
-        // The cache is built once more than needed, so that a fault shows before any run.
+        // This cache is not used. It is built so that a fault shows before any run.
         self.cache.build(logical_pages, self.cache_pages)?;
         refuse_if!(
             plan.warmup.unit != Unit::Commands && plan.warmup.amount > 0
@@ -130,7 +130,7 @@ impl SwapDrive {
         Ok(())
     }
 
-    /// Touches a page, as the host does.
+    /// The host reads `page`, or writes it if `write`.
     #[inline]
     fn refer(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
         self.counts.references += 1;
@@ -164,7 +164,8 @@ impl SwapDrive {
         } else {
             self.counts.first_touches += 1;
         }
-        // A page that is not on flash is lost if it leaves unwritten: it is dirty from the first.
+        // A page that is not on flash would be lost if it left the cache unwritten, so it is dirty
+        // from the first.
         self.cache.insert(page, write || !on_flash);
         Ok(())
     }

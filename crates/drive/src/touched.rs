@@ -6,14 +6,14 @@ use std::ops::Range;
 use flashgc_base::snapshot::Value;
 use flashgc_workload::{Batch, Op};
 
-/// The most pages that are watched. A drive with more has every 2nd, 4th, 8th and so on watched,
-/// drawn by a hash.
+/// The most pages that are watched. On a larger drive one page in 2, 4, 8 or so is watched, chosen
+/// by a hash.
 const MOST_WATCHED: u32 = 1 << 16;
 
-/// The fewest pages left that show how fast they are written.
+/// The fewest pages not written since the last look that show how fast such pages are written.
 const FEWEST_LEFT: u64 = 20;
 
-/// The watched pages that were written, ever and since the last look.
+/// Records which of the watched pages were written at all, and which since the last look.
 #[derive(Clone, Debug, PartialEq, Value)]
 pub struct Touched {
     /// The bits of a page's hash that must be 0 for it to be watched.
@@ -22,7 +22,7 @@ pub struct Touched {
     lately: Vec<u64>,
     /// The page writes since the last look.
     writes: u64,
-    /// The course since the last look, as long as enough pages were left.
+    /// The course since the last look, up to the moment when too few pages were left.
     marks: Vec<Mark>,
     /// The page writes at which the next mark is due.
     due: u64,
@@ -135,7 +135,7 @@ impl Touched {
             .zip(&self.lately)
             .map(|(ever, lately)| u64::from((ever & lately).count_ones()))
             .sum();
-        // If all pages were written again, half a page counts as left.
+        // If no page is left, half a page counts as left, so that the logarithm is finite.
         let left = all - again;
         (all > 0).then(|| ((all as f64 / (left as f64).max(0.5)).ln(), left))
     }
@@ -154,8 +154,8 @@ mod tests {
         let mut touched = Touched::new(1000);
         touched.add(&batch(0..1000));
         assert_eq!(touched.rewrites(), None);
-        // 368 of 1000 pages are 1/e of them: one write of each on average, if they are drawn at
-        // random.
+        // 368 of 1000 pages are left, which is 1/e of them. With random writes, each page was then
+        // written once on average.
         touched.add(&batch(368..1000));
         assert!((touched.rewrites().unwrap() - 1.0).abs() < 0.001);
         touched.add(&batch(0..1000));
@@ -178,7 +178,8 @@ mod tests {
             });
             touched.add(&batch(pages.collect::<Vec<_>>()));
         }
-        // 4096 * 2000 / 11 writes of 32768 cold pages: 22.7 each. The hot half adds ln 2 to it.
+        // One write in 11 goes to the cold half: 4096 * 2000 / 11 writes of 32768 cold pages, or
+        // 22.7 each. The hot half adds ln 2 to the figure.
         let times = touched.rewrites_so_far().unwrap();
         assert!((times / (22.7 + 2f64.ln()) - 1.0).abs() < 0.05, "{times}");
         assert_eq!(touched.rewrites(), Some(times));

@@ -9,8 +9,8 @@ use flashgc_host::HostSpec;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// Hot and cold pages. One part of the application writes them in stream 1, the other one in no
-/// stream.
+/// An application with hot and cold pages. One part of it writes in no stream, the other in stream
+/// 1.
 const APPLICATION: &str = "0.6*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02,stream=1 + \
                            0.4*hotcold:f=0.1,r=0.9,read=0.2,trim=0.02";
 
@@ -64,7 +64,7 @@ fn a_position_in_commands_is_one_of_the_application_and_not_of_its_cache() {
     }
 }
 
-/// The first requests of a workload.
+/// A workload of the first `left` requests of another one.
 #[derive(State)]
 #[snapshot(refused = "a part of a workload is not saved")]
 struct First {

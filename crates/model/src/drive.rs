@@ -20,7 +20,7 @@ impl ModelError {
 /// The most pages of a block that the models accept.
 pub const LARGEST_BLOCK: u32 = 4096;
 
-/// A drive with infinitely many blocks: pages a block and spare factor.
+/// A drive with infinitely many blocks, given by its pages a block and its spare factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drive {
     pages_per_block: u32,
@@ -59,7 +59,7 @@ impl Drive {
     }
 }
 
-/// `spare` if it is a spare factor that a model holds for.
+/// Returns `spare`, if it is a spare factor for which models hold.
 pub(crate) fn checked_spare(spare: f64) -> Result<f64, ModelError> {
     if spare > 0.0 && spare < 1.0 {
         return Ok(spare);

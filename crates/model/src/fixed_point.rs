@@ -15,7 +15,7 @@
 
 use crate::ModelError;
 
-/// Steps that are remembered.
+/// The number of steps that Anderson's method remembers.
 const MEMORY: usize = 12;
 /// The largest number of steps: some eight times what the slowest of 100 000 random settings needs.
 const MOST_STEPS: u32 = 5_000;
@@ -23,7 +23,7 @@ const MOST_STEPS: u32 = 5_000;
 const WORSE: f64 = 10.0;
 /// Extrapolation ends after this many steps that did not halve its residual.
 const NO_NEARER: u32 = 30;
-/// Damped steps before extrapolation is tried again, the first time.
+/// The number of damped steps before extrapolation is tried again for the first time.
 const FEWEST_DAMPED: u32 = 8;
 
 /// The largest residual, in tolerances, that is taken for rounding once no step gets nearer.
@@ -71,7 +71,7 @@ pub(crate) fn find(
     ))
 }
 
-/// A map, and how it has been searched.
+/// The search for the fixed point of a map.
 struct Search<M> {
     map: M,
     tolerance: f64,
@@ -100,7 +100,7 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
         let (mut best, mut at_best) = (f64::INFINITY, x.clone());
         let (mut halved, mut since) = (f64::INFINITY, 0);
         while since < NO_NEARER && self.steps < MOST_STEPS {
-            // A point where the map fails is as bad as one with a useless residual.
+            // A point where the map fails ends the extrapolation, as a useless residual does.
             let Ok(residual) = self.residual(&x) else { break };
             let size = largest(&residual);
             if size.is_nan() || size > WORSE * best {
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_linear_map_that_hardly_contracts_is_solved() {
-        // x = A x + 1 with eigenvalues 0.9999 and -0.99: x_i = 1 / (1 - a_i).
+        // The map A x + 1 with a diagonal A, whose largest eigenvalues are 0.9999 and -0.99. Its
+        // fixed point is x_i = 1 / (1 - a_i).
         let a = [0.9999, -0.99, 0.5, 0.0];
         let map = |x: &[f64]| Ok(x.iter().zip(a).map(|(x, a)| a * x + 1.0).collect());
         let point = find("x", vec![0.0; 4], 1e-9, map, |_| true).unwrap();

@@ -6,9 +6,9 @@ use crate::query::{Kept, Number, Query};
 use crate::registry::ModelInfo;
 use crate::{ModelError, root};
 
-/// Spare factors between which an answer is sought.
+/// The least spare factor that an answer may have.
 pub const LEAST_SPARE: f64 = 1e-6;
-/// See [`LEAST_SPARE`].
+/// The largest spare factor that an answer may have.
 pub const MOST_SPARE: f64 = 1.0 - 1e-6;
 
 /// The spare factor at which `model` writes `wanted` pages for each host write.

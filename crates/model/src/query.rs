@@ -13,7 +13,7 @@ use crate::{Drive, HotCold, LARGEST_BLOCK, ModelError};
 /// The distribution of writes over pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Workload {
-    /// All pages are written alike.
+    /// All pages are written equally often.
     #[default]
     Uniform,
     /// Rosenblum's hot and cold pages.
@@ -31,9 +31,9 @@ pub enum Number {
     PagesPerBlock,
     /// Spare factor, S_f.
     Spare,
-    /// Blocks drawn a collection.
+    /// The number of blocks drawn for each collection, d.
     D,
-    /// Blocks stored.
+    /// The number of blocks stored, c.
     C,
     /// Share of the blocks among which windowed greedy chooses.
     Window,
@@ -43,7 +43,7 @@ pub enum Number {
     R,
     /// Exponent of a Zipf distribution.
     Theta,
-    /// Physical blocks: how many pages a Zipf distribution has.
+    /// The number of physical blocks. It decides how many pages a Zipf distribution has.
     Blocks,
 }
 
@@ -233,7 +233,7 @@ impl Kept {
         }
     }
 
-    /// The pools of a separation of these classes; see [`Kept::classes`].
+    /// The pools of a separation of the query's classes; see [`Kept::classes`].
     ///
     /// # Errors
     /// As for [`Kept::classes`].

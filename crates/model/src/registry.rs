@@ -14,7 +14,7 @@ pub struct ModelInfo {
     pub name: &'static str,
     /// The source file whose `//!` header documents it.
     pub source: &'static str,
-    /// The parameters that change its answers, besides `pages_per_block` and `spare`.
+    /// The parameters that change the model's answers, besides `pages_per_block` and `spare`.
     pub takes: &'static [&'static str],
     /// The victim policy that it is a model of, as `flashgc run` names it, with its parameters in
     /// braces; `None` if there is no such policy.
@@ -30,7 +30,7 @@ pub struct ModelInfo {
 pub struct Answer {
     /// Page programs for each host write.
     pub write_amplification: f64,
-    /// The residual of the model's own equation; see the model.
+    /// The residual of the model's own equation, which its documentation gives.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b; `None` if the model
     /// does not give it.
@@ -38,7 +38,7 @@ pub struct Answer {
     /// Chance that the block taken has i valid pages, i = 0..b; `None` if the model does not give
     /// it.
     pub victim: Option<Vec<f64>>,
-    /// Chance that the least number of valid pages in memory is i, i = 0..b; with memory.
+    /// Chance that the least number of valid pages in memory is i, i = 0..b; `None` without memory.
     pub memory: Option<Vec<f64>>,
     /// The pools of a separation, one a class.
     pub pools: Option<Vec<Pool>>,
@@ -197,7 +197,7 @@ fn settled(name: &str, query: &Query, residual: f64) -> Result<(), ModelError> {
     ))
 }
 
-/// Refuses workloads whose pages are not all alike.
+/// Refuses workloads that do not write all pages equally often.
 fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
     if query.workload == Workload::Uniform {
         return Ok(());
@@ -211,7 +211,7 @@ fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
     ))
 }
 
-/// Refuses two frontiers where pages are not all alike.
+/// Refuses two frontiers for workloads that do not write all pages equally often.
 fn one_frontier(name: &str, query: &Query) -> Result<(), ModelError> {
     if query.frontier == Frontier::Single || query.workload == Workload::Uniform {
         return Ok(());

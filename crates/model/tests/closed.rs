@@ -81,7 +81,7 @@ fn hot_and_cold_data_give_the_known_values() {
     }
 }
 
-/// The formula as it is stated: scan j upwards for 0 <= x < 1.
+/// Computes the formula as it is stated: it scans j upwards for 0 <= x < 1.
 fn greedy_by_scanning(b: u32, spare: f64) -> f64 {
     let rho = 1.0 - spare;
     let size = f64::from(b);
@@ -93,7 +93,7 @@ fn greedy_by_scanning(b: u32, spare: f64) -> f64 {
             return size / (size - level + x);
         }
     }
-    // No level: some block is always empty.
+    // No level fits: some block is always empty.
     1.0
 }
 
@@ -110,7 +110,7 @@ fn greedy_finds_the_level_that_a_scan_finds() {
 
 #[test]
 fn greedy_holds_at_its_edges() {
-    // One page a block: a block without a valid page is always there.
+    // With one page a block, there is always a block without a valid page.
     assert_eq!(greedy::solve(&drive(1, 0.1)).write_amplification, 1.0);
     // b = 2, by hand: D(1) = 1 - rho, D(0) = 2 - 3 rho, so for S_f = 0.1 the level is j = 1 with
     // x = 0.1 / (0.1 + 0.7) and WA = 2 / (1 + 1/8).
@@ -120,7 +120,7 @@ fn greedy_holds_at_its_edges() {
     assert_eq!(greedy::solve(&drive(2, 0.34)).write_amplification, 1.0);
     let empty = greedy::solve(&drive(2, 0.5)).valid.unwrap();
     assert_eq!(empty, [0.25, 0.5, 0.25], "m_i = rho / i, and the rest has no valid page");
-    // Next to no spare space: a collection frees one page.
+    // With hardly any spare space a collection frees one page.
     let full = greedy::solve(&drive(64, 1e-9)).write_amplification;
     assert!((full / 64.0 - 1.0).abs() < 1e-6, "{full}");
 }

@@ -36,7 +36,8 @@ fn a_larger_window_writes_less() {
     let mut last = f64::INFINITY;
     for step in 0..=100 {
         let found = windowed::solve(&drive, f64::from(step) / 100.0).unwrap();
-        // Equal to greedy to the last digit well before the window holds all blocks.
+        // The figure equals that of greedy to the last digit well before the window holds all
+        // blocks.
         assert!(found.write_amplification < last * (1.0 + 1e-14), "{step} {found:?}");
         assert!(found.residual < 1e-10, "{step} {found:?}");
         last = found.write_amplification;
@@ -73,7 +74,8 @@ fn every_start_ends_at_the_fixed_point() {
 
 #[test]
 fn a_sequential_start_first_takes_the_empty_blocks() {
-    // Choosing among many, collections find empty blocks at first: nothing is copied.
+    // A collection that chooses among many blocks finds an empty one at first, so nothing is
+    // copied.
     let drive = Drive::new(32, 0.3).unwrap();
     let course = transient::evolve(&drive, &d_choices(200, 0), &Initial::Sequential, 1.0, 10);
     let course = course.unwrap();
@@ -172,11 +174,11 @@ fn a_drive_with_hardly_any_data_has_a_fixed_point() {
 
 #[test]
 fn two_frontiers_near_where_two_fixed_points_have_vanished_have_their_one_fixed_point() {
-    // Found by chance. At fixed kappa, the drive's valid pages less those of the blocks, as a
-    // function of ln(E / b), come within 2.4e-5 of 0 and leave again before they get there: at ln(E
-    // / b) = -0.0603 + ln rho in the first of them. Damped steps alone end at ln(kappa) =
-    // -0.073862741141, so that WA = exp(0.073862741141) / rho. The others are as near, or plain
-    // steps lead away from them: the largest slope in the second is -3.05.
+    // These cases were found by chance. At fixed kappa, the drive's valid pages less those of the
+    // blocks, as a function of ln(E / b), come within 2.4e-5 of 0 and leave again before they get
+    // there: at ln(E / b) = -0.0603 + ln rho in the first of them. Damped steps alone end at
+    // ln(kappa) = -0.073862741141, so that WA = exp(0.073862741141) / rho. The others are as near,
+    // or plain steps lead away from them: the largest slope in the second is -3.05.
     let (b, spare, f, r, d, c) =
         (39, 0.3783878296132342, 0.2568703899943904, 0.9704417459411419, 35, 6);
     let drive = Drive::new(b, spare).unwrap();
@@ -197,8 +199,8 @@ fn two_frontiers_near_where_two_fixed_points_have_vanished_have_their_one_fixed_
 
 #[test]
 fn two_frontiers_that_copy_hardly_anything_have_a_fixed_point() {
-    // The content of blocks of copies matters little if there are few: WA - 1 is 0.01 with data
-    // that is separated, and too small for any digit with data that is not.
+    // The content of blocks of copies matters little if there are few: WA - 1 is 0.01 if hot and
+    // cold data are separated. If they are not, it is too small to change any digit.
     for (b, spare, f, r, d, c, least, most) in [
         (44, 0.8841015430687873, 0.9180578623455954, 0.2940746742553491, 148, 9, 5e-3, 2e-2),
         (5, 0.7520465522247286, 0.8718532739659753, 0.012960045551133573, 144, 7, 1e-3, 1e-2),

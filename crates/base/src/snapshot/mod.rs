@@ -38,7 +38,7 @@
 //! Layers, policies, trackers, placements, pools, workloads, caches and drives must have [`State`],
 //! as their traits say; it has no default. A drive audits itself after reading.
 
-/// The version of the bytes of all states; it is raised with every change of them.
+/// The version of the format of states. It is raised with every change of the format.
 pub const FORMAT: u32 = 21;
 
 mod reader;

@@ -7,7 +7,7 @@ use super::{Fault, tag};
 /// The most bytes that are read from the source at once.
 const AHEAD: usize = 1 << 16;
 
-/// Gives back the bytes of a snapshot of known length.
+/// Reads the bytes of a snapshot of known length.
 pub struct Reader<'a> {
     from: &'a mut dyn io::Read,
     /// Bytes that have not been read from `from` yet.

@@ -79,7 +79,7 @@ impl<S: State> State for Vec<S> {
     }
 }
 
-/// Nothing to save.
+/// An object without a state: nothing is saved.
 impl State for () {
     fn save(&self, _: &mut Writer<'_>) {}
 

@@ -14,7 +14,7 @@ const ROOM: usize = 1 << 12;
 
 /// Plain data that are written as bytes, at least one, and made from these bytes.
 pub trait Value: Sized {
-    /// Writes itself.
+    /// Writes the bytes of this value.
     fn put(&self, to: &mut Writer<'_>);
 
     /// Reads a value.
@@ -28,7 +28,7 @@ pub trait Value: Sized {
         all.iter().for_each(|value| value.put(to));
     }
 
-    /// Overwrites the values of `all` with values that it reads.
+    /// Reads as many values as `all` has, and overwrites them.
     ///
     /// # Errors
     /// The errors of [`Value::take`].
@@ -200,7 +200,8 @@ impl<T: Value> Value for VecDeque<T> {
     }
 }
 
-/// All entries are different, so the heap gives them in the same order, however they are arranged.
+/// The entries of every saved heap are different, so a heap gives them in the same order, however
+/// they are arranged.
 impl<T: Value + Ord> Value for BinaryHeap<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);

@@ -9,7 +9,8 @@ use flashgc_ftl::Geometry;
 use flashgc_workload::Batch;
 use memmap2::MmapMut;
 
-/// The distance in pages at which the loop prefetches; the best of 16 to 96 where it was tried.
+/// The distance in pages at which the loop prefetches. It was the best of those from 16 to 96 that
+/// were tried.
 const AHEAD: usize = 48;
 const BATCH: usize = Batch::DEFAULT_LEN;
 
@@ -37,7 +38,8 @@ impl Bare {
         for entry in reverse.iter_mut() {
             *entry = stream.below(logical);
         }
-        // Enough random pages that the loop does not learn them, few enough to stay in cache.
+        // There are so many random pages that the processor cannot predict them, and so few that
+        // they stay in its cache.
         let pages = (0..1 << 15).map(|_| stream.below(logical)).collect();
         let shift = geometry.pages_per_block().trailing_zeros();
         Self {
@@ -125,7 +127,7 @@ pub fn writes_with_copies(writes: f64, copies: f64, copies_a_write: f64) -> f64 
     1.0 / (1.0 / writes + copies_a_write / copies)
 }
 
-/// Returns the middle of measured rates.
+/// Returns the median of `values`.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

@@ -2,7 +2,7 @@
 
 use crate::{HotCold, ModelError};
 
-/// Some of the logical pages, written equally often.
+/// A class of logical pages that are written equally often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
     /// Share of the logical pages, f.

@@ -91,7 +91,7 @@ pub(crate) fn turnovers(classes: &[Class], excess: f64) -> Result<f64, ModelErro
         }
         let step = sum / slope;
         v -= step;
-        // The loop also ends if rounding has turned the sign of the step.
+        // The loop also ends if rounding has changed the sign of the step.
         if step.is_nan() || step <= 4.0 * f64::EPSILON * v {
             return Ok(v);
         }

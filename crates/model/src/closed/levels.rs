@@ -11,7 +11,8 @@ pub fn binomial(b: u32, p: f64) -> Vec<f64> {
         chances[if p <= 0.0 { 0 } else { b }] = 1.0;
         return chances;
     }
-    // From the most likely count outwards, so that nothing underflows on the way.
+    // The chances are computed from the most likely count outwards, so that none underflows on the
+    // way.
     let odds = p / (1.0 - p);
     let mode = (((b + 1) as f64 * p) as usize).min(b);
     chances[mode] = 1.0;
@@ -28,7 +29,8 @@ pub fn binomial(b: u32, p: f64) -> Vec<f64> {
     chances
 }
 
-/// The share of blocks with i valid pages, i = 0..b, from the chances of the `victim`.
+/// The share of blocks with i valid pages, i = 0..b, computed from the chances that the `victim`
+/// has i valid pages.
 ///
 /// Under uniform writes a level is crossed downwards as often as a block from below it is taken:
 /// i m_i / (rho WA) = P(victim < i). Valid for uniform writes.

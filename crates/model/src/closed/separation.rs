@@ -47,7 +47,7 @@ pub struct Pool {
     pub write_amplification: f64,
 }
 
-/// The optimum.
+/// The best division of the spare space among pools, one for each class.
 #[derive(Clone, Debug)]
 pub struct Separation {
     /// Page programs for each host write, over all classes.
@@ -93,7 +93,7 @@ impl Pools {
             Cleaner::Greedy => self.divide_in_steps(total),
             Cleaner::Fifo | Cleaner::Desnoyers => self.divide_smoothly(total)?,
         };
-        // Spare space that gains nothing any more is shared equally.
+        // Spare space that does not lower write amplification any further is shared equally.
         let idle = (total - self.sum(&excesses)).max(0.0);
         let mut pools = Vec::with_capacity(excesses.len());
         let mut written = 0.0;
@@ -215,7 +215,7 @@ impl Pools {
     }
 }
 
-/// Stands for the logarithm of a gain of 0.
+/// The number that stands for the logarithm of a gain of 0.
 const LOWEST_PRICE: f64 = -700.0;
 /// The share of all spare space that rounding alone may leave over.
 const ROUNDING: f64 = 1e-12;

@@ -37,7 +37,8 @@ impl Drift {
             *victim = taken - below;
             below = taken;
         }
-        // Rounding may leave the last q below 1; some block is always taken.
+        // Rounding may leave the last q below 1. The rest goes to full blocks, because some block
+        // is always taken.
         self.victim[self.b] += 1.0 - below;
         fill(self.b, self.rho, valid, &self.victim, drift)
     }

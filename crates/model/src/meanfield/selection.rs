@@ -25,9 +25,9 @@ pub const MOST_STORED: u32 = 1_000;
 /// The choice of greedy among the blocks that it could take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// Any of them: what d choices become for d to infinity.
+    /// Any of them: the limit of d choices for infinite d.
     Random,
-    /// The one that lost a page last.
+    /// The block that lost a page last.
     Latest,
 }
 
@@ -166,7 +166,7 @@ impl Taken {
         self.tails.clear();
         let mut chance = none_drawn;
         let mut drawn = 0.0;
-        // First the chances, until they are too small to count.
+        // The chances P(s = n) come first, until they are too small to count.
         while chance > 0.0 && drawn <= self.d {
             self.tails.push(chance);
             let next = chance * ((self.d - drawn) / (drawn + 1.0) * odds);
@@ -190,7 +190,8 @@ impl Taken {
 
 /// Below this exponent, the chance that d draws are all bad is 0 to every digit of 1 - theta.
 const LEAST_EXPONENT: f64 = -200.0;
-/// A number of this size can still be divided by the chance above.
+/// A number of this size can still be divided by the chance of [`LEAST_EXPONENT`] without an
+/// overflow.
 const LARGE: f64 = 1e200;
 const NEGLIGIBLE: f64 = 1e-25;
 
@@ -209,7 +210,8 @@ mod tests {
             let mut next = vec![0.0; c + 1];
             for (state, chance) in chances.iter().enumerate() {
                 for s in 0..=d {
-                    // As the paper counts: stored blocks with more than j valid pages.
+                    // The paper's state is the number of stored blocks with more than j valid
+                    // pages.
                     let good = c - state + s as usize;
                     next[c - c.min(good.saturating_sub(1))] += chance * binomial(s);
                 }

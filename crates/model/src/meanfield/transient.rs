@@ -180,7 +180,7 @@ impl Course {
             }
             let scale = if fit > 0.0 { 0.9 * fit.powf(-0.2) } else { 5.0 };
             let proposed = step * if scale.is_nan() { 0.2 } else { scale.clamp(0.2, 5.0) };
-            // A step cut short at a moment does not limit the next one.
+            // A step that was cut short to end at a moment does not limit the next step.
             if fit > 1.0 || fit.is_nan() || proposed > self.step || step == self.step {
                 self.step = proposed;
             }

@@ -31,13 +31,14 @@ use crate::{Drive, ModelError, root};
 pub struct FixedPoint {
     /// Page programs for each host write.
     pub write_amplification: f64,
-    /// Largest drift that is left of any share of blocks, a collection a block.
+    /// The largest drift of any share of blocks that is left, in the time of one collection for
+    /// each block.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b.
     pub valid: Vec<f64>,
     /// Chance that the block taken has i valid pages, i = 0..b.
     pub victim: Vec<f64>,
-    /// Chance that the least number of valid pages in memory is i; none without memory.
+    /// Chance that the least number of valid pages in memory is i; `None` without memory.
     pub memory: Option<Vec<f64>>,
 }
 
@@ -96,7 +97,7 @@ impl Levels {
             let q = (above - 1.0 / rate).max(0.0);
             return (q, if q > 0.0 { 1.0 } else { rate * above });
         };
-        // H(q) <= d q, since nothing is taken that was not drawn.
+        // H(q) <= d q, because a block is taken only if it was drawn.
         let low = above * (rate / (rate + self.choices));
         if low > 0.5 * above {
             // Few blocks are at this level. The root is sought for their share, so that it keeps
@@ -120,7 +121,7 @@ impl Levels {
         (q, rate * (above - q))
     }
 
-    /// sum i m_i.
+    /// The mean number of valid pages of a block: the sum of i m_i.
     fn valid_pages(&self, kappa: f64) -> f64 {
         self.writes() / kappa
     }
@@ -143,7 +144,8 @@ impl Levels {
             *share = taken / (kappa * f64::from(i));
         }
         for i in 1..b {
-            // From the balance, because differences of H would lose the digits of rare victims.
+            // The chances of victims follow from the balance of each level, because differences of
+            // H would lose the digits of rare victims.
             victim[i] = kappa * ((i + 1) as f64 * valid[i + 1] - i as f64 * valid[i]);
         }
         victim[b] = 1.0 - kappa * b as f64 * valid[b];

@@ -100,7 +100,8 @@ impl Window {
             };
             *share = crossed / (self.kappa * i as f64);
         }
-        // Empty blocks: those outside the window that lost every page, and inside it the rest.
+        // Empty blocks: outside the window those that have lost every page, and inside it all that
+        // the other shares leave.
         let outside: f64 =
             (1..=self.b).map(|i| (1.0 - self.enter[i]) / (self.kappa * i as f64)).sum();
         let inside: f64 = valid.iter().sum::<f64>() - outside;

@@ -23,7 +23,7 @@ pub(super) struct Stream {
     front: Vec<Vec<f64>>,
 }
 
-/// Chances of a state of the frontier below which it does not matter.
+/// The chance of a state of the frontier below which the state does not matter.
 const RARE: f64 = 1e-16;
 
 impl Stream {

@@ -21,15 +21,15 @@ pub(super) fn at(i: usize, h: usize) -> usize {
     i * (i + 1) / 2 + h
 }
 
-/// Shares of the collections below which a level is taken as never reached.
+/// The share of the collections below which a level counts as never reached.
 const NEGLIGIBLE: f64 = 1e-18;
 
-/// The way in which blocks leave a level other than downwards.
+/// The way in which collections take blocks from a level.
 #[derive(Clone, Copy, Debug)]
 enum Leave {
-    /// With this hazard, in the time of one collection for each block.
+    /// Blocks are taken with this hazard, in the time of one collection for each block.
     Hazard(f64),
-    /// This share leaves at once, the rest never.
+    /// This share of the blocks is taken at once, the rest never.
     AtOnce(f64),
 }
 
@@ -105,7 +105,7 @@ impl Levels {
             return Ok(Leave::Hazard(inflow[0] / q));
         }
         let (hot, cold) = self.rates;
-        // Share of blocks, and blocks that go down, if the hazard is sigma.
+        // The share of blocks on the level, and the share that goes down, if the hazard is sigma.
         let stay = |sigma: f64| {
             inflow.iter().enumerate().fold((0.0, 0.0), |(mass, down), (h, inflow)| {
                 let rate = hot * h as f64 + cold * (i - h) as f64;

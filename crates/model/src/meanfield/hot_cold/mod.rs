@@ -136,7 +136,7 @@ impl<'a> Model<'a> {
     }
 
     fn start(&self) -> Vec<f64> {
-        // The start: data are mixed, and the write amplification is 2.
+        // At the start, hot and cold data are mixed, and the write amplification is 2.
         let rate = 0.5_f64.ln();
         let whole = vector_share(self.frontier, rate);
         let held = binomial(self.levels.b, self.data.f());
