@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn limits_have_the_mean_and_the_spread_of_their_law() {
-        // Five standard errors of 100 000 draws: of the mean cv * 0.016, of the deviation 1.1%.
+        // Five standard errors of 100 000 draws are 0.016 cv for the mean and 1.1% for the
+        // deviation, as shares of each.
         let (mean, cv, _) = sample("normal:mean=1000,cv=0.1");
         assert!((mean - 1000.0).abs() < 1.6 && (cv / 0.1 - 1.0).abs() < 0.011, "{mean} {cv}");
         // Gamma(1.1) = 0.951350770, Gamma(1.2) = 0.918168742 (tables): the mean is 951.35 and the

@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(leveller.levelled, Levelled { collections: 1, copied_pages: 64 });
         assert_eq!(leveller.left, 3);
         leveller.audit(&blocks, blocks.len()).unwrap();
-        // Six erases of block 0: a threshold of 6 is not exceeded.
+        // Block 0 has six erases, which do not exceed a threshold of 6.
         leveller.levelling.threshold = 6;
         leveller.left = 0;
         assert_eq!(leveller.victim(&blocks, 64), None);

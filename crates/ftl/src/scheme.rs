@@ -23,7 +23,7 @@ pub struct Costs {
     pub program: u64,
     /// C_e: a block erase.
     pub erase: u64,
-    /// C_b: a page from the host's memory to the flash chip.
+    /// C_b: the transfer of a page from the host's memory to the flash chip.
     pub memory: u64,
 }
 

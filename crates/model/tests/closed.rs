@@ -270,7 +270,8 @@ fn uniform_data_gain_nothing_from_separation() {
 
 #[test]
 fn data_at_rest_take_no_spare_space() {
-    // Half of the pages are never written: the others have all of it, alpha_k - 1 = 2 (alpha - 1).
+    // Half of the pages are never written. The others get all the spare space: alpha_k - 1 = 2
+    // (alpha - 1).
     let classes = [Class { pages: 0.5, writes: 0.0 }, Class { pages: 0.5, writes: 1.0 }];
     let classes = Classes::new(classes).unwrap();
     for spare in [0.01, 0.1, 0.3] {

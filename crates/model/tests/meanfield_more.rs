@@ -47,8 +47,8 @@ fn a_larger_window_writes_less() {
 
 #[test]
 fn windows_of_ftlsims_size_as_simulated() {
-    // flashgc run --victim windowed:w=W --frontier single --blocks 23020 --pages-per-block 128
-    // --spare 7% --warmup 6x --writes 4x --runs 2
+    // The measured figures are those of: flashgc run --victim windowed:w=W --frontier single
+    // --blocks 23020 --pages-per-block 128 --spare 7% --warmup 6x --writes 4x --runs 2
     let drive = Drive::new(128, 0.07).unwrap();
     for (w, measured) in [(500.0, 7.2138), (5000.0, 6.9683)] {
         let found = windowed::solve(&drive, w / 23020.0).unwrap().write_amplification;

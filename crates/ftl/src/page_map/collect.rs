@@ -53,8 +53,9 @@ impl<P: VictimPolicy> PageMap<P> {
         }
     }
 
-    /// The victim's valid pages move to the internal frontier. If all of them fit, the victim
-    /// becomes the external frontier. If not, it takes the rest and becomes the internal one.
+    /// Makes room under the double frontier: the victim's valid pages move to the internal
+    /// frontier. If all of them fit, the victim becomes the external frontier. If not, it takes the
+    /// rest and becomes the internal one.
     fn make_room_double(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         loop {
             let victim = self.take_erased(memory)?;

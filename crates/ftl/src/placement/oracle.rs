@@ -118,7 +118,7 @@ struct Oracle {
     seen: u64,
     /// Writes that the host has done.
     now: u64,
-    /// Writes that are in sight.
+    /// The number of writes that are in sight.
     #[snapshot(skip)]
     horizon: u64,
     /// The number of writes from each write in sight to the death of its page; 0 if the death is

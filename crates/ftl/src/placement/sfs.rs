@@ -436,7 +436,7 @@ mod tests {
         let segments = rule.segments.clone();
         rule.sum_up().unwrap();
         assert_eq!(rule.segments, segments);
-        // If no segment is free, a class goes on with its own.
+        // If no segment is free, a class goes on with its own segment.
         rule.frees = 0;
         rule.opened(on(0), at(2));
         assert_eq!(rule.open, [0, 3]);

@@ -36,7 +36,7 @@ pub struct VictimBlock {
 /// The room that a host write finds in a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Pages left in the open block that it goes to; at 0 it takes an erased block.
+    /// Pages left in the open block to which the write goes. At 0 the write takes an erased block.
     pub pages: u32,
     /// `true` if the write may proceed: the room that it needs is not kept for copies.
     pub is_open: bool,

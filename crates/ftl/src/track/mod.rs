@@ -43,7 +43,7 @@ impl Origin {
 
 /// Bookkeeping that follows the blocks. The engine calls it at every change.
 ///
-/// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their
+/// SLC blocks never become candidates. The tracker is not called for programs and deaths of their
 /// pages. Their pages still hand on what they inherited, and [`Tracker::folded`] says when a fold
 /// begins.
 #[allow(unused_variables)] // the names say what an implementation is told

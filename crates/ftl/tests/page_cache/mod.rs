@@ -45,8 +45,8 @@ impl Cache {
         self.pages.iter().any(|&(other, _)| other == page)
     }
 
-    /// A collection of blocks of `b` pages under `scheme` comes upon `page`, with the paper's
-    /// times.
+    /// A collection treats `page` as `scheme` does with the paper's costs, on a drive with blocks
+    /// of `b` pages. Returns what happens to the page.
     pub fn collect(&mut self, page: u32, scheme: &str, b: u32) -> Fate {
         let Some(Cached { dirty, region }) = self.lookup(page) else { return Fate::Copied };
         let rest = 1.0 - self.chances[region as usize];

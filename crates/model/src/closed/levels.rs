@@ -1,4 +1,5 @@
-//! Distributions of valid pages: of the blocks, from those of the victims, and the reverse.
+//! Distributions of the valid pages of blocks: a binomial one, and the one that follows from the
+//! victims.
 
 use crate::Drive;
 

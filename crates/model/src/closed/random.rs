@@ -26,7 +26,7 @@ pub fn solve(drive: &Drive, classes: &Classes) -> Closed {
             let mean: f64 = valid.iter().enumerate().map(|(i, m)| i as f64 * m).sum();
             (mean / (f64::from(drive.pages_per_block()) * drive.rho()) - 1.0).abs()
         }),
-        // The victim is a block like any other.
+        // The victim is drawn from all blocks, so the chances are the shares of the blocks.
         victim: valid.clone(),
         valid,
     }

@@ -203,7 +203,7 @@ impl Pools {
         ((least - slack(least)).max(LOWEST_PRICE), (most + slack(most)).max(LOWEST_PRICE + 1.0))
     }
 
-    /// A(alpha) of one pool.
+    /// A(alpha), the write amplification of one pool, at alpha = 1 + `excess`.
     fn write_amplification(&self, excess: f64) -> Result<f64, ModelError> {
         let uniform = [Class { pages: 1.0, writes: 1.0 }];
         match self.cleaner {

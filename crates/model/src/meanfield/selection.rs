@@ -118,8 +118,9 @@ impl Taken {
         }
         let none_drawn = none_drawn.exp();
         self.count_drawn(q, none_drawn);
-        // Across the cut between k and k + 1 stored blocks as much goes up as down. Only a draw
-        // without such a block leads down, and by one.
+        // In the stationary state, the chain crosses the cut between k and k + 1 stored blocks of
+        // the share q as often upwards as downwards. Only a draw without such a block leads down,
+        // by one.
         self.stored.clear();
         self.stored.push(1.0);
         let (mut total, mut some) = (1.0, 0.0);

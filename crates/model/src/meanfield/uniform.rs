@@ -83,7 +83,7 @@ impl Levels {
         Self { taken, choices, q: vec![1.0; size], h: vec![1.0; size] }
     }
 
-    /// Works down from q_b = 1 for a given `kappa`.
+    /// Computes q and H(q) of all levels for a given `kappa`, from q_b = 1 downwards.
     fn fall(&mut self, kappa: f64) {
         for i in (1..self.q.len()).rev() {
             let rate = kappa * i as f64;
