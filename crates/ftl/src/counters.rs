@@ -106,9 +106,9 @@ pub struct Levelled {
 /// The cost of a stream, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct StreamCounts {
-    /// Mapping units that the host wrote to the stream.
+    /// Mapping units that the host wrote to it.
     pub host_pages: u64,
-    /// Mapping units of the stream's data that collections copied.
+    /// Mapping units copied by collections, of data that the host had written to it.
     #[counts(words = "copied")]
     pub copied_pages: u64,
 }
@@ -120,7 +120,7 @@ pub struct StreamTotals {
     /// contents.
     pub streams: Vec<StreamCounts>,
     /// Blocks collected with valid pages in them: their data were moved. Folded blocks of an SLC
-    /// region do not count, because their pages had no reclaim unit yet.
+    /// region are none of them: their pages had no reclaim unit yet.
     pub moved_blocks: u64,
 }
 
