@@ -198,6 +198,11 @@ fn logs_are_read_whole_and_in_parts() {
     let pages = admin.log(0x00, 0, 1024).ok();
     let listed: Vec<_> = (0..256).filter(|page| pages[page * 4] == 1).collect();
     assert_eq!(listed, [0x00, 0x01, 0x02, 0x03, 0x05, 0x09, 0xc0]);
+    for page in 0..256 {
+        let status = admin.log(page, 0, 64).status;
+        let expected = if listed.contains(&(page as usize)) { 0 } else { DNR | 0x109 };
+        assert_eq!(status, expected, "page {page:#04x}");
+    }
     let health = admin.log(0x02, 0, 512).ok();
     assert_eq!((health[0], health[3], health[4]), (0, 100, 10));
     assert_eq!(admin.log(0x02, 0, 64).ok(), health[..64]);

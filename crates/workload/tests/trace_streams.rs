@@ -265,17 +265,21 @@ fn conversions_keep_streams() {
         ),
         "{found}"
     );
-    // References to memory have no streams.
-    let declared = Declared { fields: Fields::STREAM, ..Declared::default() };
-    let refused = TraceWriter::create_with(at("h.pages"), None, PagesOptions::default(), declared);
-    assert_eq!(
-        refused.err().unwrap().to_string(),
-        format!(
-            "{}: found requests with streams, and .pages has no place for streams; hint: write \
-             .flashgc or .csv instead",
-            at("h.pages").display()
-        )
-    );
+    // References to memory have no fields.
+    for (fields, name) in
+        [(Fields::STREAM, "streams"), (Fields::ANSWER, "times of answers"), (Fields::HOST, "hosts")]
+    {
+        let (path, declared) = (at("h.pages"), Declared { fields, ..Declared::default() });
+        let refused = TraceWriter::create_with(&path, None, PagesOptions::default(), declared);
+        assert_eq!(
+            refused.err().unwrap().to_string(),
+            format!(
+                "{}: found requests with {name}, and .pages has no place for {name}; hint: write \
+                 .flashgc or .csv instead",
+                path.display()
+            )
+        );
+    }
 }
 
 proptest! {

@@ -13,10 +13,12 @@
 //!    writer, the statistic, and whether replays depend on it. `CSV_COLUMNS` and `CSV_DETECTION` in
 //!    the same file describe the columns.
 //! 2. Its source: `crates/device/src/recording.rs`, or the reader of a format that has it.
-//! 3. `docs/trace-formats.md`, and the change log.
+//! 3. Tests like those of hosts in `crates/workload/tests/trace_answers.rs`, and a file of
+//!    `fuzz/make_corpus.py`.
+//! 4. `docs/trace-formats.md`, the change log, and `make docs`.
 //!
 //! Both of flashgc's formats, `trace stat --json`, conversions, joins, splits and volumes use the
-//! declaration. The tables of `flashgc trace stat` are in `python/flashgc/command/trace.py` and
+//! declaration. The tables of `flashgc trace stat` are in `python/flashgc/command/show/trace.py` and
 //! `python/flashgc/results/trace.py`.
 
 mod address_map;

@@ -175,7 +175,8 @@ pub(crate) struct Field {
     pub coding: Coding,
     /// A function that returns the value as a number.
     pub get: fn(&Request) -> u64,
-    /// A function that sets the value from a number which [`get`](Self::get) returned.
+    /// A function that sets the value from a number which [`get`](Self::get) returned. For a number that
+    /// is no value of the field, `get` then returns another number.
     pub set_to: fn(&mut Request, u64),
     /// The text in messages for a flush that has the field, if flushes may not have it. A flush
     /// then must have the default value.

@@ -308,7 +308,7 @@ impl TraceWriter {
     ///
     /// # Errors
     /// The errors of [`create`](Self::create), a page size that is not a power of two from 512 to
-    /// 2^30, or streams in a file of references to memory, which cannot store them.
+    /// 2^30, or optional fields in a file of references to memory, which cannot store them.
     pub fn create_with(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -352,8 +352,10 @@ impl TraceWriter {
                 TraceError::new(&path, Fault::Option, message).hint("2048 or 4096 is usual")
             );
         }
-        if format == OutputFormat::Pages && declared.fields.has(Fields::STREAM) {
-            let message = "found requests with streams, and .pages has no place for streams";
+        let lost = declared.fields.differs(Fields::NONE).filter(|_| format == OutputFormat::Pages);
+        if let Some(fields) = lost {
+            let message =
+                format!("found requests with {fields}, and .pages has no place for {fields}");
             return Err(TraceError::new(&path, Fault::Option, message)
                 .hint("write .flashgc or .csv instead"));
         }

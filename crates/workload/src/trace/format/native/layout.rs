@@ -538,11 +538,13 @@ pub(crate) fn decode(
     (at == payload.len()).then_some(flushes)
 }
 
-/// Sets a field of a request. Returns `None` if the request is a flush that may not have the field.
+/// Sets a field of a request. Returns `None` if the field has no such value, or if the request is a
+/// flush that may not have the field.
 #[inline]
 fn set(field: &Field, request: &mut Request, value: u64) -> Option<()> {
     (field.set_to)(request, value);
-    let is_wrong = request.op == Op::Flush && field.wrong_for_flush(request).is_some();
+    let is_wrong = (field.get)(request) != value
+        || request.op == Op::Flush && field.wrong_for_flush(request).is_some();
     (!is_wrong).then_some(())
 }
 
