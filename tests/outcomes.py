@@ -7,16 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from flashgc_papers.claims import claims
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude_again,
-    not_run,
-    runner_of,
-)
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, conclude_again, not_run, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 

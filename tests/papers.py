@@ -7,7 +7,8 @@ from typing import Any
 
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.reproduce.runner import Size, Task, runner_of
+from flashgc_papers.reproduce.runner import runner_of
+from flashgc_papers.reproduce.tasks import Size, Task
 
 
 def claim_of(paper: str, name: str) -> Claim:

@@ -19,7 +19,8 @@ from flashgc_papers.bsgc.experiment import (
 )
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.execute import programs
-from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from papers import claim_of, result_of, task_of
 

@@ -18,7 +18,7 @@ import pytest
 
 from conftest import COMMAND, Command, environment, kept_results
 from flashgc.store.cache import FILE
-from flashgc_papers.reproduce.runner import models
+from flashgc_papers.reproduce.tasks import models
 
 #: Claims of models only: a second. One that simulates for some seconds in --quick.
 MODELS = ("dchoices.table1.model", "dchoices.fig2")

@@ -20,17 +20,11 @@ from flashgc_papers.reproduce.folder import MEANINGS, markdown, page
 from flashgc_papers.reproduce.grading import Fit, fits, parse
 from flashgc_papers.reproduce.mutants import Mutant, compared, weighed
 from flashgc_papers.reproduce.readings import readings_of
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Outcome, conclude
 from flashgc_papers.reproduce.statements import UNCOUNTED, Sentence
 from flashgc_papers.reproduce.steadiness import Runs, runs_of
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 from outcomes import empty, whole
 from papers import result_of

@@ -10,7 +10,9 @@ import pytest
 
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES, claim_of, result_of
 

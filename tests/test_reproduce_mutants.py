@@ -20,7 +20,9 @@ from flashgc_papers.bsgc.wrong import WithoutWear
 from flashgc_papers.claims import Claim, Input, Kind, claims
 from flashgc_papers.dchoices.wrong import WorstRemembered
 from flashgc_papers.reproduce.mutants import Mutant, built, changed, compared, mutants_of, weighed
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, Trial, conclude
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, Trial, conclude
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.reproduce.written import Written, label
 from papers import task_of

@@ -14,7 +14,8 @@ from flashgc_papers.claims import Claim, claims
 from flashgc_papers.pgc import experiment, sweeps, traces
 from flashgc_papers.reproduce.execute import programs
 from flashgc_papers.reproduce.mutants import changed, mutants_of
-from flashgc_papers.reproduce.runner import Measured, Outcome, Size, Task, runner_of
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from papers import claim_of, result_of, task_of
 

@@ -13,16 +13,9 @@ from flashgc_papers.reproduce.document import Reproduction, rows_table
 from flashgc_papers.reproduce.folder import page
 from flashgc_papers.reproduce.mutants import Mutant, compared, weighed
 from flashgc_papers.reproduce.readings import Reading, runner_under, under_chosen
-from flashgc_papers.reproduce.runner import (
-    Computation,
-    Measured,
-    Outcome,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner_of,
-)
+from flashgc_papers.reproduce.rows import row
+from flashgc_papers.reproduce.runner import Outcome, conclude, runner_of
+from flashgc_papers.reproduce.tasks import Computation, Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
 MET, MISSED, NOT_RUN = Verdict.MET, Verdict.MISSED, Verdict.NOT_RUN

@@ -11,7 +11,8 @@ import flashgc
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.reproduce import reproduce
-from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.ssdiq import experiment
 from flashgc_papers.ssdiq.simulator import label, published, workloads

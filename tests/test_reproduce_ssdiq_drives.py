@@ -10,7 +10,8 @@ import pytest
 import flashgc
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.mutants import changed, mutants_of
-from flashgc_papers.reproduce.runner import Measured, Size, runner_of
+from flashgc_papers.reproduce.runner import runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from flashgc_papers.ssdiq import drives
 from papers import claim_of, task_of

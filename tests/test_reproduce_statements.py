@@ -10,8 +10,10 @@ import pytest
 
 from flashgc import ConfigError
 from flashgc_papers.claims import claims
-from flashgc_papers.reproduce.runner import Outcome, Row, Size
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome
 from flashgc_papers.reproduce.statements import UNCLAIMED, Line, Rows, parse, statements, table
+from flashgc_papers.reproduce.tasks import Size
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from outcomes import as_published, empty, invented, whole
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from flashgc_papers.claims import claims
-from flashgc_papers.reproduce.runner import Outcome, Row
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome
 from flashgc_papers.reproduce.statements import Rows, Sentence, paragraph, reading_line, summaries
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from outcomes import as_published, empty, invented, whole

@@ -12,17 +12,9 @@ from flashgc_papers.claims import claims
 from flashgc_papers.command.claims import show_claims
 from flashgc_papers.reproduce.document import Reproduction
 from flashgc_papers.reproduce.folder import markdown, page
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    held,
-)
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, held
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.reproduce.words import groups, tally
 from outcomes import as_published, invented, whole

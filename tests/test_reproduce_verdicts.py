@@ -11,18 +11,10 @@ from flashgc import ConfigError
 from flashgc_papers.claims import Claim, Input, Kind, Tolerance, claims, parse
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.document import Reproduction
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Size,
-    Table,
-    Task,
-    Value,
-    Verdict,
-    conclude,
-    row,
-)
+from flashgc_papers.reproduce.rows import row
+from flashgc_papers.reproduce.runner import Outcome, Table, conclude
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
+from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND
 MISSED, NOT_RUN = Verdict.MISSED, Verdict.NOT_RUN

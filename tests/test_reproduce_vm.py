@@ -10,7 +10,9 @@ import pytest
 from flashgc.simulation import run
 from flashgc.traces import trace_stat
 from flashgc_papers.reproduce.mutants import changed, mutants_of
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.vm.example import CACHED, FOLDER, PAGE
 from flashgc_papers.vm.experiment import mixtures, programs

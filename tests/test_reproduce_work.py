@@ -15,7 +15,7 @@ from flashgc.described import Simulation, simulation
 from flashgc.store import identity
 from flashgc.store.cache import FILE, Cache
 from flashgc_papers.reproduce.execute import Work
-from flashgc_papers.reproduce.runner import Computation, Size, Task
+from flashgc_papers.reproduce.tasks import Computation, Size, Task
 
 
 def drive(seed: int = 1, **options: object) -> Simulation:

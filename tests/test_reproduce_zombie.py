@@ -14,7 +14,9 @@ from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.execute import Work, programs
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, runner_of
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from flashgc_papers.zombie import experiment, wrong
 from flashgc_papers.zombie.experiment import CHOSEN, READINGS, micro

@@ -21,7 +21,8 @@ from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.optimum import CHOICES
 from flashgc_papers.dchoices.standins import READINGS, Missing, Published, TraceFile, published
 from flashgc_papers.dchoices.traces import paired
-from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES, result_of
 

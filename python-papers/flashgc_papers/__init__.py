@@ -10,7 +10,9 @@ opens no figure and prints nothing:
     from flashgc_papers.claims import Claim
     from flashgc_papers.reproduce import verdicts
     from flashgc.described import simulation
-    from flashgc_papers.reproduce.runner import Measured, Outcome, Size, Task, conclude, row, runner
+    from flashgc_papers.reproduce.rows import row
+    from flashgc_papers.reproduce.runner import Outcome, conclude, runner
+    from flashgc_papers.reproduce.tasks import Measured, Size, Task
 
     @runner("dchoices.greedy")
     class Greedy:
@@ -28,7 +30,7 @@ opens no figure and prints nothing:
 
             return conclude(claim, measured, [row("simulated", claim.value, simulated)])
 
-- A :class:`~flashgc_papers.reproduce.runner.Task` names simulations (keywords of
+- A :class:`~flashgc_papers.reproduce.tasks.Task` names simulations (keywords of
   :func:`flashgc.run`) and computations (``model``, ``models``, or any call such as the
   statistics of a trace). It says its size in words, and in ``left_out`` what it leaves out of the
   published experiment. Where nothing can be run, ``Task(not_run="why, and which file to put

@@ -23,7 +23,8 @@ from flashgc.device.pace import Pace
 from flashgc.device.postgres import tpcc
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.reproduce import reproduce
-from flashgc_papers.reproduce.runner import Measured, Size, runner_of
+from flashgc_papers.reproduce.runner import runner_of
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.zombie.living import session, study
 

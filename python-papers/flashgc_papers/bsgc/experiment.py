@@ -20,7 +20,8 @@ from flashgc.results import Result, WearPoint
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Figure, Measured, NotMeasuredError, Size, Table
+from flashgc_papers.reproduce.runner import Figure, Table
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
 

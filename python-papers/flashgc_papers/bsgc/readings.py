@@ -18,19 +18,9 @@ from flashgc_papers.bsgc import experiment
 from flashgc_papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement, hot_of_deviation
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.published import Drawing
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
 ENDURANCE = 100

@@ -19,7 +19,9 @@ from flashgc.terminal.render import (
 )
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.engine import dumps
-from flashgc_papers.reproduce.runner import Outcome, Row, Size, runner_of
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, runner_of
+from flashgc_papers.reproduce.tasks import Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.reproduce.words import lines
 

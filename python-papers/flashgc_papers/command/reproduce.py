@@ -90,7 +90,7 @@ def reproduce(
     from flashgc_papers.reproduce.mutants import BUILD, built
     from flashgc_papers.reproduce.reproduce import reproduce as perform
     from flashgc_papers.reproduce.reproduce import select
-    from flashgc_papers.reproduce.runner import Size
+    from flashgc_papers.reproduce.tasks import Size
 
     if quick and full:
         raise ConfigError("--full: found together with --quick; hint: give one of them")

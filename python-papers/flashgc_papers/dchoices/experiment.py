@@ -6,7 +6,7 @@ import math
 
 from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Cell
-from flashgc_papers.reproduce.runner import Computation, model
+from flashgc_papers.reproduce.tasks import Computation, model
 from flashgc_papers.reproduce.verdicts import Value
 
 #: The paper's drive and run: blocks, collections a run.

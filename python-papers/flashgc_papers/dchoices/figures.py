@@ -22,20 +22,9 @@ from flashgc_papers.dchoices.experiment import (
 )
 from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    model,
-    models,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task, model, models
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 

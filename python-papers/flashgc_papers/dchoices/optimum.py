@@ -19,19 +19,9 @@ from flashgc_papers.dchoices.traces import paired, percent
 from flashgc_papers.published import Drawing, Point, marked, ranged
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    models,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task, models
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: Memory by c + d: every c that leaves two choices, for with one the memory never settles.

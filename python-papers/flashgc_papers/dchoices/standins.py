@@ -33,7 +33,7 @@ from flashgc.traces import trace_stat
 from flashgc.units import format_count
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Size
+from flashgc_papers.reproduce.tasks import Size
 
 #: Pages that lie together and are requested together, or by which windows move.
 RUN = 64

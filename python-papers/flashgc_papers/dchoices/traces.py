@@ -24,20 +24,9 @@ from flashgc_papers.dchoices.standins import Missing, Published, TraceFile
 from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Computation,
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Computation, Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: The measured value of a trace, a spare factor and a memory; NaN where there is none.

@@ -17,7 +17,8 @@ from flashgc.described import Simulation, simulation
 from flashgc.results import Latency, Result, Timing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Measured, Row, Size, row, seeded
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.tasks import Measured, Size, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: Blocks of the drive: 2, 8 and the paper's 32 GiB.

@@ -24,19 +24,9 @@ from flashgc_papers.pgc.experiment import (
 from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: Operations of the worked example.

@@ -45,19 +45,9 @@ from flashgc_papers.pgc.sweeps import left_out, workload
 from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    seeded,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: The environment variable that names the folder of the public traces.

@@ -15,8 +15,10 @@ from typing import Any
 from flashgc_papers.claims import Claim, Paper
 from flashgc_papers.engine import Json, dumps
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table, met
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, Table, met
 from flashgc_papers.reproduce.statements import COLUMNS, Line, paragraph, reading_line, table, whole
+from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 

@@ -18,7 +18,7 @@ from flashgc.store.cache import Cache
 from flashgc.studies.rounds import Rounds, Wanted
 from flashgc.studies.study import Progress, without_unit
 from flashgc_papers.engine import describe
-from flashgc_papers.reproduce.runner import Computation, Measured, Size, Study, Task
+from flashgc_papers.reproduce.tasks import Computation, Measured, Size, Study, Task
 
 #: Page programs a second of one core, to weigh simulations against computations in progress.
 SPEED = 80e6

@@ -12,7 +12,6 @@ import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from flashgc import ConfigError
 from flashgc.results import Result
@@ -20,12 +19,10 @@ from flashgc.results.findings import NOTE
 from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.engine import suggest
 from flashgc_papers.entries import entries, text_of
+from flashgc_papers.reproduce.rows import Row
 from flashgc_papers.reproduce.steadiness import runs_of
+from flashgc_papers.reproduce.tasks import Measured
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict, beyond, sized, together
-
-if TYPE_CHECKING:
-    from flashgc_papers.reproduce.runner import Measured, Row
-
 
 _KEYS = ("claim", "under", "rows", "why")
 #: Verdicts that a fit takes the place of.

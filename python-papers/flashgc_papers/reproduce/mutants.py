@@ -26,17 +26,9 @@ from flashgc_papers.engine import core, describe
 from flashgc_papers.entries import document
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.readings import under_chosen
-from flashgc_papers.reproduce.runner import (
-    Computation,
-    Measured,
-    Outcome,
-    Row,
-    Runner,
-    Task,
-    Trial,
-    conclude_again,
-    runner_of,
-)
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, Runner, Trial, conclude_again, runner_of
+from flashgc_papers.reproduce.tasks import Computation, Measured, Task
 from flashgc_papers.reproduce.verdicts import AS_PUBLISHED, COUNTED, Verdict
 from flashgc_papers.reproduce.written import Policies, Written, label
 

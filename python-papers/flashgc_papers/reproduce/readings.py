@@ -12,15 +12,8 @@ from typing import Any, TypeVar
 
 from flashgc_papers.claims import Claim
 from flashgc_papers.entries import document
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    Outcome,
-    Runner,
-    Size,
-    Task,
-    conclude_again,
-    register_runner,
-)
+from flashgc_papers.reproduce.runner import Outcome, Runner, conclude_again, register_runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 
 T = TypeVar("T")
 V = TypeVar("V")

@@ -12,7 +12,8 @@ from flashgc_papers.reproduce.document import Reproduction
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.mutants import attempts, weighed
 from flashgc_papers.reproduce.readings import chosen_alone, has_readings
-from flashgc_papers.reproduce.runner import Outcome, Runner, Size, Task, not_run, runner_of
+from flashgc_papers.reproduce.runner import Outcome, Runner, not_run, runner_of
+from flashgc_papers.reproduce.tasks import Size, Task
 
 
 def reproduce(

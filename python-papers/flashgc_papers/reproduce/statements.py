@@ -20,7 +20,9 @@ from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.engine import suggest
 from flashgc_papers.entries import document, entries, text_of
 from flashgc_papers.reproduce.grading import verdict_of
-from flashgc_papers.reproduce.runner import NotMeasuredError, Outcome, Row, held
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome, held
+from flashgc_papers.reproduce.tasks import NotMeasuredError
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict
 from flashgc_papers.reproduce.words import lines
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashgc_papers.reproduce.runner import Outcome, Row
+from flashgc_papers.reproduce.rows import Row
+from flashgc_papers.reproduce.runner import Outcome
 from flashgc_papers.reproduce.verdicts import Value, Verdict, signed_percent
 
 

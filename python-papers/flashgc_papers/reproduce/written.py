@@ -16,7 +16,7 @@ from flashgc.studies.rounds import Wanted
 from flashgc.studies.study import Progress
 from flashgc_papers.engine import Control, engine
 from flashgc_papers.reproduce.execute import Work
-from flashgc_papers.reproduce.runner import Task
+from flashgc_papers.reproduce.tasks import Task
 
 #: The policies of a configuration, by the key of their option: classes, one object a drive.
 Policies = Callable[[Mapping[str, Any]], Mapping[str, type]]

@@ -7,16 +7,9 @@ from typing import Any
 from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Cell, Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Outcome, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Cell
-from flashgc_papers.reproduce.runner import Computation, Measured, Size, model
+from flashgc_papers.reproduce.tasks import Computation, Measured, Size, model
 from flashgc_papers.reproduce.verdicts import Value
 
 #: The simulator's defaults: 16 GiB in blocks of 2048 pages of 4 KiB, seven eighths of them logical.

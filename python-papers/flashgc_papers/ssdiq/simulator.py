@@ -9,19 +9,9 @@ from collections.abc import Callable
 from flashgc_papers.claims import Cell, Claim, claims
 from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
 

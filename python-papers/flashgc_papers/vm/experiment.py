@@ -15,7 +15,7 @@ from pathlib import Path
 from flashgc.described import Simulation, simulation
 from flashgc.results import Merges, Result
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import NotMeasuredError, Task
+from flashgc_papers.reproduce.tasks import NotMeasuredError, Task
 
 #: The folder of the recorded programs, in a clone of the repository.
 FOLDER = Path(__file__).resolve().parents[3] / "data" / "memory"

@@ -11,18 +11,9 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.drawings import over_sizes
 from flashgc_papers.vm.experiment import (

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flashgc_papers.published import Drawing, Point, marked
-from flashgc_papers.reproduce.runner import Figure, Measured, NotMeasuredError, Table
+from flashgc_papers.reproduce.runner import Figure, Table
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError
 from flashgc_papers.reproduce.verdicts import Value
 from flashgc_papers.zombie.experiment import amplification, key
 from flashgc_papers.zombie.timed import seconds

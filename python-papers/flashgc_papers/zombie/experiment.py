@@ -21,7 +21,8 @@ from flashgc.results import HostTraffic, Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, readings_of
-from flashgc_papers.reproduce.runner import Measured, NotMeasuredError, Row, Size, row
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: Section 4.1: 32 GB of blocks of 128 effective pages of 16 KiB; section 5.1: about 6% of the

@@ -17,19 +17,9 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-    seeded,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.drawings import ALL_H, Saving, figure, over_h
 from flashgc_papers.zombie.experiment import (

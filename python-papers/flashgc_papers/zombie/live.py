@@ -13,20 +13,9 @@ from flashgc.progress import Show
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Study,
-    Table,
-    Task,
-    conclude,
-    row,
-    runner,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Study, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import PAIRS
 

@@ -12,16 +12,8 @@ from collections.abc import Sequence
 from flashgc.device.live.plan import MIB, Clock, Plan
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import bars
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    Outcome,
-    Size,
-    Table,
-    Task,
-    conclude,
-    runner,
-)
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task
 from flashgc_papers.zombie.experiment import PAIRS
 from flashgc_papers.zombie.live import Session, known_row, replay_row
 from flashgc_papers.zombie.transactions import (

@@ -14,17 +14,9 @@ from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-    runner,
-    seeded,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Outcome, conclude, runner
+from flashgc_papers.reproduce.tasks import Measured, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 from flashgc_papers.zombie.experiment import (
     BANKS,

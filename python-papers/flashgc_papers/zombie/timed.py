@@ -7,7 +7,8 @@ import statistics
 from flashgc.described import Simulation, simulation
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading
-from flashgc_papers.reproduce.runner import Measured, NotMeasuredError, Row, Size, row
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import BANKS, RATE, WARMUP, drive, part_of
 

@@ -11,19 +11,9 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Figure,
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Table,
-    Task,
-    conclude,
-    row,
-    seeded,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie import experiment
 from flashgc_papers.zombie.experiment import (

@@ -10,17 +10,9 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
-from flashgc_papers.reproduce.runner import (
-    Measured,
-    NotMeasuredError,
-    Outcome,
-    Row,
-    Size,
-    Task,
-    conclude,
-    row,
-    seeded,
-)
+from flashgc_papers.reproduce.rows import Row, row
+from flashgc_papers.reproduce.runner import Outcome, conclude
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.drawings import Axis, Saving, figure
 from flashgc_papers.zombie.experiment import (
