@@ -1,7 +1,8 @@
-"""A base class for objects that close at the end of a ``with`` statement."""
+"""Objects that the end of a ``with`` closes, and threads that it ends."""
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from typing import Self
 
@@ -19,4 +20,39 @@ class Closing(ABC):
 
     def __exit__(self, *_: object) -> None:
         """Close the object."""
+        self.close()
+
+
+class Worker(Closing):
+    """Work on a thread of its own for as long as a ``with`` lasts."""
+
+    def __init__(self, name: str | None = None) -> None:
+        #: Set when the thread is to end.
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    @abstractmethod
+    def _work(self) -> None:
+        """Works until ``_over`` is set."""
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and waits for it."""
+        self._over.set()
+        self._thread.join()
+
+    def close(self) -> None:
+        """Gives back what only the thread used."""
+
+    def __enter__(self) -> Self:
+        """Starts the thread."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the thread, then closes the rest."""
+        self.stop()
         self.close()

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from flashgc.device._closing import Worker
 from flashgc.device.source import Source
 
 #: Operations with latencies, as :meth:`Source.stat` names them.
@@ -79,30 +80,20 @@ def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
     return max(total / count, 0.0)
 
 
-class Sampler:
-    """Samples a drive once per ``period`` seconds, on a thread; keeps the last ``keep`` samples.
+class Sampler(Worker):
+    """Looks at a drive once a ``period`` of seconds, on a thread; keeps the last ``keep`` looks.
 
     If the drive does not answer, the next sample is tried at the next period.
     """
 
     def __init__(self, source: Source, *, period: float = 1.0, keep: int = 900) -> None:
+        super().__init__("flashgc sampler")
         self.period = period
         self._source = source
         self._kept: deque[dict[str, Any]] = deque(maxlen=keep)
         self._before: dict[str, Any] | None = None
         self._number = 0
         self._lock = threading.Lock()
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="flashgc sampler", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread, and wait for a sample in progress."""
-        self._ends.set()
-        self._thread.join()
 
     def after(self, number: int) -> list[dict[str, Any]]:
         """The samples with larger numbers, oldest first. The first sample has number 1.
@@ -145,5 +136,5 @@ class Sampler:
             self.look()
             # After a slow sample, missed samples are not made up for.
             due = max(due + self.period, time.monotonic())
-            if self._ends.wait(due - time.monotonic()):
+            if self._over.wait(due - time.monotonic()):
                 return

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
+from flashgc.device._closing import Worker
 from flashgc.device.benching.cells import Run
 from flashgc.device.benching.outcome import COMPARED, FIGURES, Mean, in_words, one_of
 from flashgc.terminal.progress import Bar
@@ -18,36 +17,26 @@ from flashgc.units import format_duration
 LOOK = 0.5
 
 
-class Countdown:
-    """Shows how many runs are done, and how long the rest will take."""
+class Countdown(Worker):
+    """Tells how far the runs are, and how long the rest will take."""
 
     def __init__(self, runs: int, unit: str, *, quiet: bool) -> None:
+        super().__init__()
         self._runs, self._unit, self._quiet = runs, unit, quiet
         self._bar = Bar(quiet=quiet)
         self._is_screen = is_screen(sys.stderr)
         self._seconds = 0.0
         self._share, self._what = 0.0, ""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> Self:
         self._bar.__enter__()
-        if self._is_screen and not self._quiet:
-            self._thread.start()
-        return self
+        return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._bar.__exit__(kind, error, trace)
+    def close(self) -> None:
+        """Takes the bar away."""
+        self._bar.__exit__()
 
-    def _look(self) -> None:
+    def _work(self) -> None:
         while not self._over.wait(LOOK):
             self._bar.show(self._share, self._what, 0)
 

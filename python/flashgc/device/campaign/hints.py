@@ -12,7 +12,6 @@ import contextlib
 import json
 import random
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 from flashgc import _isolated
 from flashgc._core import DriveError
 from flashgc.device import processes
+from flashgc.device._closing import Worker
 from flashgc.device.campaign import postgres
 from flashgc.device.campaign.cuts import check
 from flashgc.device.campaign.report import BrokenPromiseError, Level
@@ -142,32 +142,21 @@ class Follower:
         return " ".join(self._errors.read_text(errors="replace").split())[-400:]
 
 
-class Lies:
-    """A sender of false hints: it hints random pages at random times."""
+class Lies(Worker):
+    """A follower that knows nothing: it hints any pages at any moment."""
 
     def __init__(self, file: Path, draw: random.Random) -> None:
-        """Send hints to the drive in ``file``."""
+        """Lies to the drive in ``file``."""
+        super().__init__()
         self._file, self._draw = file, random.Random(draw.random())
-        self._ended = threading.Event()
-        #: Number of pages hinted or cancelled, and of hints that the drive refused.
+        #: Pages hinted and cancelled, and words that the drive refused.
         self.pages = self.refused = 0
 
-    @contextlib.contextmanager
-    def lying(self) -> Iterator[None]:
-        """Send false hints until the ``with`` ends, even if the server of the drive restarts."""
-        thread = threading.Thread(target=self._run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._ended.set()
-            thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(0.05):
+    def _work(self) -> None:
+        while not self._over.wait(0.05):
             with contextlib.suppress(DriveError), Client(self._file) as client:
                 pages = client.stat()["capacity_bytes"] // PAGE
-                while not self._ended.wait(0.01):
+                while not self._over.wait(0.01):
                     self._lie(client, pages)
 
     def _lie(self, client: Client, pages: int) -> None:
@@ -317,7 +306,7 @@ class _Stand:
             yield
             return
         lies = Lies(self._standing.file, self._draw)
-        with lies.lying():
+        with lies:
             yield
         self._level.add("rounds_with_lies")
         self._level.add("pages_of_lies", lies.pages)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from flashgc._core import DriveError
+from flashgc.device._closing import Worker
 from flashgc.device.scratch import PIPE
 
 #: Log lines that begin a phase, and the phase's name, for PostgreSQL 13 to 18 with English
@@ -48,7 +49,7 @@ def phase(line: str) -> str | None:
     return None
 
 
-class ServerLog:
+class ServerLog(Worker):
     """Follows the log of a server at ``path``, and calls ``begin`` with the name of each phase.
 
     Lines that the file has before the run begins are skipped. A log that is replaced or truncated
@@ -56,26 +57,19 @@ class ServerLog:
     """
 
     def __init__(self, path: Path, begin: Callable[[str], None]) -> None:
+        super().__init__()
         self._path = path
         self._begin = begin
         self._file: int | None = None
         self._rest = b""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
         #: True once the log was found.
         self.was_found = False
 
     def __enter__(self) -> Self:
         self._open(os.SEEK_END)
-        self._thread.start()
-        return self
+        return super().__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-        self._close()
-
-    def _follow(self) -> None:
+    def _work(self) -> None:
         while not self._over.wait(LOOK):
             self._look()
         self._look()
@@ -84,7 +78,7 @@ class ServerLog:
         """Read what is new in the log."""
         with contextlib.suppress(OSError):
             if self._file is None or self._is_another():
-                self._close()
+                self.close()
                 self._open(os.SEEK_SET)
             while self._file is not None:
                 piece = os.read(self._file, _PIECE)
@@ -123,7 +117,8 @@ class ServerLog:
             self._file, self._rest, self.was_found = file, b"", True
             return
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Closes the log."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -150,31 +145,25 @@ def name_of(line: bytes) -> str:
     return words.encode()[:LONGEST].decode(errors="ignore")
 
 
-class Marks:
+class Marks(Worker):
     """Reads the names of phases from a pipe at ``path``, and calls ``mark`` with each."""
 
     def __init__(self, path: Path, owner: tuple[int, int], mark: Callable[[str], None]) -> None:
+        super().__init__()
         os.mkfifo(path, 0o600)
         os.chown(path, *owner)
         # The pipe is open for writing too, so that it never ends and no writer waits for a reader.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._mark = mark
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        #: The message of a drive that refused a mark.
+        #: The words of a drive that refused a mark.
         self.refused: str | None = None
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
+    def close(self) -> None:
+        """Closes the pipe."""
         os.close(self._pipe)
 
-    def _read(self) -> None:
+    def _work(self) -> None:
         rest = b""
         while True:
             # Names that were written before the end are read before the loop ends.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 from flashgc._core import DriveError
+from flashgc.device._closing import Worker
 from flashgc.device.control import PAGE, Client
 
 #: Seconds between two samples at first.
@@ -83,8 +83,8 @@ def tail_of(samples: Sequence[Sample]) -> float | None:
     return (last.programmed - first.programmed) * PAGE / host if host else None
 
 
-class Watch:
-    """Samples the drive while the command runs.
+class Watch(Worker):
+    """Looks at the drive while the command runs.
 
     ``beside`` is called before each sample, and ``failed`` if the drive did not answer.
     """
@@ -96,23 +96,21 @@ class Watch:
         beside: Callable[[], None] = lambda: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
+        super().__init__()
         self._client, self._before, self._beside = client, before, beside
         self._failed = failed
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
         self.samples: list[Sample] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         self._began = time.monotonic()
         self._sample()
-        self._thread.start()
+        return super().__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
+    def close(self) -> None:
+        """Takes the last sample."""
         self._sample()
 
-    def _look(self) -> None:
+    def _work(self) -> None:
         pause = LOOK
         while not self._over.wait(pause):
             self._beside()

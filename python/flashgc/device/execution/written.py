@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
+from flashgc.device._closing import Worker
 from flashgc.units import format_size
 
 #: If bytes stored into mapped files are at most this share of the bytes of write calls, they are
@@ -19,6 +19,8 @@ NEGLIGIBLE = 0.001
 
 #: The counts that every kernel gives, as sums.
 _SUMS = ("cached_bytes", "stores", "stored_most")
+#: The fields of :class:`Written` that are unknown where the kernel does not tell.
+_OF_KERNEL = ("bytes", "least", "most", "direct_bytes", *_SUMS)
 
 #: Seconds between two reads of events.
 LOOK = 0.02
@@ -113,10 +115,11 @@ class Counts:
         return None if self.unknown else self.least
 
 
-class Writes:
-    """Counts the bytes written to the file system on ``device`` while this is open."""
+class Writes(Worker):
+    """Counts what is written to the file system on ``device`` while it is open."""
 
     def __init__(self, device: str, filesystem: str) -> None:
+        super().__init__()
         self._follower: _core.WriteFollower | None = None
         self._why = f"{filesystem} does not tell what is written to it"
         if filesystem in ("ext4", "xfs"):
@@ -124,26 +127,18 @@ class Writes:
                 self._follower = _core.WriteFollower(Path(device), filesystem)
             except (ConfigError, DriveError) as error:
                 self._why = str(error).partition("; hint: ")[0]
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-
-    def __enter__(self) -> Self:
-        if self._follower is not None:
-            self._thread.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._follower is not None:
-            self._thread.join()
+        self.stop()  # The counts are read until `close`.
 
     def close(self) -> None:
         """Free the ring buffers."""
         if self._follower is not None:
             self._follower.close()
 
-    def _follow(self) -> None:
-        assert self._follower is not None
+    def _work(self) -> None:
+        if self._follower is None:
+            return
         with contextlib.suppress(DriveError):
             while not self._over.is_set():
                 self._follower.poll(LOOK)
@@ -159,30 +154,11 @@ class Writes:
     def written(self, calls_bytes: int, dirtied_bytes: int) -> Written:
         """The bytes written, with the counts of the command's processes."""
         counts = self.so_far()
-        if counts is None:
-            return Written(
-                bytes=None,
-                least=None,
-                most=None,
-                unknown=self._why,
-                cached_bytes=None,
-                direct_bytes=None,
-                stores=None,
-                stored_most=None,
-                calls_bytes=calls_bytes,
-                dirtied_bytes=dirtied_bytes,
-            )
         return Written(
-            bytes=counts.bytes,
-            least=counts.least,
-            most=counts.most,
-            unknown=counts.unknown,
-            cached_bytes=counts.cached_bytes,
-            direct_bytes=counts.direct_bytes,
-            stores=counts.stores,
-            stored_most=counts.stored_most,
+            unknown=self._why if counts is None else counts.unknown,
             calls_bytes=calls_bytes,
             dirtied_bytes=dirtied_bytes,
+            **{name: getattr(counts, name, None) for name in _OF_KERNEL},
         )
 
 

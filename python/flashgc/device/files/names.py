@@ -6,13 +6,12 @@ import ctypes
 import os
 import select
 import struct
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
 
 from flashgc._core import DriveError
+from flashgc.device._closing import Worker
 
 #: Flags of fanotify_init(2): events with names, folders and file handles, and a queue without
 #: limit.
@@ -46,14 +45,15 @@ LOOK = 0.05
 Tell = Callable[[list[tuple[int, int]]], None]
 
 
-class Names:
-    """Follows the names on the ext4 or xfs mounted at ``mount``, from now on."""
+class Names(Worker):
+    """Follows the names on the ext4 or xfs that is mounted at ``mount``, from now on."""
 
     def __init__(self, mount: Path, tell: Tell = lambda _: None) -> None:
         """``tell`` is called in another thread, as soon as the kernel reports a name.
 
         Raises :class:`flashgc.DriveError` if the kernel does not report names.
         """
+        super().__init__()
         self._tell = tell
         system = ctypes.CDLL(None, use_errno=True)
         self._events = system.fanotify_init(_INIT, os.O_RDONLY | os.O_CLOEXEC)
@@ -80,16 +80,9 @@ class Names:
         self._gone: set[tuple[Node, Place]] = set()
         self._lives: dict[int, list[int]] = defaultdict(list)
         self.is_complete = True
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
+    def close(self) -> None:
+        """Ends the kernel's notes."""
         os.close(self._events)
 
     def path(self, inode: int, life: int) -> str | None:
@@ -111,7 +104,7 @@ class Names:
             parts.append(name)
         return "/".join(reversed(parts))
 
-    def _follow(self) -> None:
+    def _work(self) -> None:
         while True:
             is_over = self._over.is_set()
             if select.select([self._events], [], [], 0 if is_over else LOOK)[0]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Self
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device._closing import Worker
 from flashgc.device.files.grouping import EACH, Groups, gathered
 from flashgc.device.files.names import Names
 
@@ -64,11 +64,12 @@ class Owner:
         return 1 + self.copied_pages / self.written_pages
 
 
-class Owners:
-    """Follows who owns the pages of the file system at ``mount`` on ``device`` during a command."""
+class Owners(Worker):
+    """Follows who owns the pages of the file system at ``mount`` on ``device`` in a command."""
 
     def __init__(self, mount: Path, device: str, filesystem: str, groups: Groups = EACH) -> None:
-        """Raises :class:`flashgc.DriveError` if kernel or file system do not report owners."""
+        """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
+        super().__init__()
         self.groups = groups
         self.names = Names(mount)
         self._follower = _core.AllocationFollower(Path(device), filesystem)
@@ -77,18 +78,14 @@ class Owners:
         #: The index of an inode's file before any event; on ext4 the first event makes it 0.
         self._first = -1 if filesystem == "ext4" else 0
         self._events: list[tuple[int, str, int, int, int]] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
         self.began_ns = self.ended_ns = 0
 
     def __enter__(self) -> Self:
         self.names.__enter__()
-        self._thread.start()
-        return self
+        return super().__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
+    def close(self) -> None:
+        """Gives the rings back, and follows no more names."""
         self._follower.close()
         self.names.__exit__()
 
@@ -100,7 +97,7 @@ class Owners:
         """The command has ended, and what it wrote has reached the drive."""
         self.ended_ns = time.monotonic_ns()
 
-    def _follow(self) -> None:
+    def _work(self) -> None:
         with contextlib.suppress(DriveError):
             while not self._over.is_set():
                 self._events += self._follower.poll(LOOK)
