@@ -67,13 +67,7 @@ def check(policy: object, name: str) -> None:
         call, arguments = method, 2
     else:
         call, arguments = getattr(policy, "pick", policy), 1
-        try:
-            copy.deepcopy(policy)
-        except Exception as error:
-            raise PolicyError(
-                f"{place(policy)}{name} cannot be copied, which every run does: "
-                f"{type(error).__name__}: {error}; hint: give a class with a method pick"
-            ) from error
+        _check_copied(policy, name, "a class with a method pick")
     if not callable(call):
         raise PolicyError(
             f"{place(policy)}{name} is not a victim policy; hint: give a function "
@@ -92,7 +86,17 @@ def check(policy: object, name: str) -> None:
         ) from None
 
 
-#: The methods of a placement and their arguments; the first two methods are required.
+def _check_copied(policy: object, name: str, instead: str) -> None:
+    try:
+        copy.deepcopy(policy)
+    except Exception as error:
+        raise PolicyError(
+            f"{place(policy)}{name} cannot be copied, which every run does: "
+            f"{type(error).__name__}: {error}; hint: give {instead}"
+        ) from error
+
+
+#: The verbs of a placement and their arguments; the first two it must have.
 VERBS = {
     "host": ("page", "stream", "old", "now"),
     "copy": ("page", "from_", "zombie", "now"),
@@ -151,13 +155,7 @@ def check_placement(rule: object, name: str) -> None:
             "copy(page, from_, zombie, now), or a class of such objects"
         )
     if not inspect.isclass(rule):
-        try:
-            copy.deepcopy(rule)
-        except Exception as error:
-            raise PolicyError(
-                f"{place(rule)}{name} cannot be copied, which every run does: "
-                f"{type(error).__name__}: {error}; hint: give a class"
-            ) from error
+        _check_copied(rule, name, "a class")
     for verb, arguments in VERBS.items():
         method = getattr(rule, verb, None)
         if method is None or (verb in _NEEDED and not callable(method)):

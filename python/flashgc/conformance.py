@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from flashgc import _core, _faults
@@ -113,21 +114,39 @@ def check_placement(placement: object) -> Conformance:
 
 
 def _check_placed(placement: object, victim: str | None, workload: str) -> int:
-    place = f"{victim or _OWN}, {workload}"
+    return _in_batches(
+        f"{victim or _OWN}, {workload}",
+        lambda batch: _core.placement_run(
+            placement, victim, workload, _PLACED_WRITES, batch, seed=1
+        ),
+        "answer by the page, the clock and what the drive has told; keep state in the object, not "
+        "in globals",
+    )
+
+
+def _in_batches(
+    place: str,
+    run: Callable[[int], tuple[int, int, int]],
+    hint: str,
+    of_batch: type[FlashgcError] = FlashgcError,
+) -> int:
+    """Returns the collections of drives that differ in the size of their batches alone.
+
+    The message of an error ``of_batch`` names the batches.
+    """
     outcomes = []
     for batch in _BATCHES:
         try:
-            outcomes.append(
-                _core.placement_run(placement, victim, workload, _PLACED_WRITES, batch, seed=1)
-            )
-        except FlashgcError as error:
+            outcomes.append(run(batch))
+        except of_batch as error:
             raise PolicyError(f"{place}, batches of {batch}: {error}") from error
+        except FlashgcError as error:
+            raise PolicyError(f"{place}: {error}") from error
     for batch, outcome in zip(_BATCHES[1:], outcomes[1:], strict=True):
         if outcome != outcomes[0]:
             raise PolicyError(
                 f"{place}: batches of {batch} led to other decisions than batches of "
-                f"{_BATCHES[0]}, with the same seed and the same writes; hint: answer by the page, "
-                "the clock and what the drive has told; keep state in the object, not in globals"
+                f"{_BATCHES[0]}, with the same seed and the same writes; hint: {hint}"
             )
     return sum(collections for _, collections, _ in outcomes)
 
@@ -173,32 +192,20 @@ def _check_tables(policy: object) -> int:
 
 
 def _check_runs(policy: object, frontier: str, workload: str) -> int:
-    place = f"{frontier} frontier, {workload}"
-    outcomes = []
-    for batch in _BATCHES:
-        try:
-            outcomes.append(
-                _core.policy_run(
-                    policy,
-                    blocks=40,
-                    pages_per_block=16,
-                    spare=0.25,
-                    frontier=frontier,
-                    workload=workload,
-                    writes=_WRITES,
-                    batch=batch,
-                    seed=1,
-                )
-            )
-        except DriveError as error:
-            raise PolicyError(f"{place}, batches of {batch}: {error}") from error
-        except FlashgcError as error:
-            raise PolicyError(f"{place}: {error}") from error
-    for batch, outcome in zip(_BATCHES[1:], outcomes[1:], strict=True):
-        if outcome != outcomes[0]:
-            raise PolicyError(
-                f"{place}: batches of {batch} led to other decisions than batches of "
-                f"{_BATCHES[0]}, with the same seed and the same writes; hint: draw random blocks "
-                "with blocks.draw, and keep state in an object with a method pick, not in globals"
-            )
-    return sum(collections for _, collections, _ in outcomes)
+    return _in_batches(
+        f"{frontier} frontier, {workload}",
+        lambda batch: _core.policy_run(
+            policy,
+            blocks=40,
+            pages_per_block=16,
+            spare=0.25,
+            frontier=frontier,
+            workload=workload,
+            writes=_WRITES,
+            batch=batch,
+            seed=1,
+        ),
+        "draw random blocks with blocks.draw, and keep state in an object with a method pick, not "
+        "in globals",
+        DriveError,
+    )

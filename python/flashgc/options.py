@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc import _core
+from flashgc._documents import read
 
 
 @dataclass(frozen=True)
@@ -128,19 +129,9 @@ class Section:
 _LISTING: Any = json.loads(_core.options())
 
 
-def _load() -> tuple[Option, ...]:
-    options = []
-    for raw in _LISTING["options"]:
-        raw["cases"] = tuple(Case(**case) for case in raw["cases"])
-        raw["words"] = tuple(raw["words"])
-        raw["range"] = None if raw["range"] is None else tuple(raw["range"])
-        options.append(Option(**raw))
-    return tuple(options)
-
-
 #: Every section and every option, in the order in which help lists them, and the keys of tenants.
 SECTIONS = tuple(Section(**raw) for raw in _LISTING["sections"])
-OPTIONS = _load()
+OPTIONS = tuple(read(Option, raw) for raw in _LISTING["options"])
 TENANT_KEYS: Mapping[str, TenantKey] = {raw["name"]: TenantKey(**raw) for raw in _LISTING["tenant"]}
 #: Sets of options that exclude each other: one that is given later replaces the others.
 ALTERNATIVES: tuple[frozenset[str], ...] = tuple(map(frozenset, _LISTING["alternatives"]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc import _core
+from flashgc._documents import read
 
 
 @functools.cache
@@ -130,15 +131,7 @@ class GcPreset:
 
 
 def _entries(kind: str) -> tuple[Entry, ...]:
-    return tuple(
-        Entry(
-            entry["name"],
-            entry["summary"],
-            entry["doc"],
-            tuple(Param(**param) for param in entry["params"]),
-        )
-        for entry in listing()[kind]
-    )
+    return tuple(read(Entry, entry) for entry in listing()[kind])
 
 
 def policies() -> tuple[Entry, ...]:
@@ -183,13 +176,7 @@ def placements() -> tuple[PlacementEntry, ...]:
     >>> " ".join(one.name for one in placements() if not (one.needs_future or one.needs_streams))
     'none dac sepbit multilog fadac sfr warcip intervals gdt sfs eti'
     """
-    return tuple(
-        PlacementEntry(
-            **vars(entry),
-            **{key: placement[key] for key in ("needs_future", "needs_streams", "bytes_a_page")},
-        )
-        for entry, placement in zip(_entries("placements"), listing()["placements"], strict=True)
-    )
+    return tuple(read(PlacementEntry, entry) for entry in listing()["placements"])
 
 
 def gc_presets() -> tuple[GcPreset, ...]:
@@ -280,11 +267,7 @@ def mappings() -> tuple[MappingEntry, ...]:
     >>> [mapping.name for mapping in mappings()][:3]
     ['page', 'fast', 'bast']
     """
-    raw = listing()["mappings"]
-    return tuple(
-        MappingEntry(**vars(entry), has_victims=mapping["has_victims"])
-        for entry, mapping in zip(_entries("mappings"), raw, strict=True)
-    )
+    return tuple(read(MappingEntry, entry) for entry in listing()["mappings"])
 
 
 def page_caches() -> tuple[Entry, ...]:

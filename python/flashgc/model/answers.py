@@ -57,10 +57,7 @@ def models() -> tuple[Model, ...]:
     >>> [model.name for model in models()][:3]
     ['meanfield', 'greedy', 'fifo']
     """
-    return tuple(
-        Model(**{**entry, "takes": tuple(entry["takes"])})
-        for entry in json.loads(_core.model_registry())
-    )
+    return tuple(from_document(Model, entry) for entry in json.loads(_core.model_registry()))
 
 
 def find(name: str) -> Model:
