@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from flashgc._origins import Given
-from flashgc.command import output, several
+from flashgc.command import several
 from flashgc.command.declaring import command
 from flashgc.command.entrance import INTERRUPTED, OK
 from flashgc.command.options import (
@@ -18,7 +18,9 @@ from flashgc.command.options import (
     asked,
     experiment_options,
 )
+from flashgc.command.output import WEAR, Output
 from flashgc.options import several as listed
+from flashgc.results import Comparison
 
 
 @command(cls=GroupedCommand)
@@ -27,11 +29,8 @@ from flashgc.options import several as listed
 def compare(
     experiments: tuple[Path, ...],
     results: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
-    picture: str | None,
     plot_kind: str | None,
+    output: Output,
     **typed: Any,
 ) -> int:
     """Compare policies, mappings, schemes and spare factors on one workload, and rank them.
@@ -65,9 +64,8 @@ def compare(
       flashgc compare old.toml new.toml
       flashgc compare monday.json today.json
     """
-    from flashgc import plot
-    from flashgc.command.show.findings import warn_of
-    from flashgc.command.show.results import deliver, show_comparison, show_left_out
+    from flashgc.command.show.ranking import show_ranked
+    from flashgc.command.show.results import show_comparison
     from flashgc.configuration import configurations
     from flashgc.execution import COMPARED_RUNS
     from flashgc.experiment import experiment as checked
@@ -75,7 +73,11 @@ def compare(
     from flashgc.registry import policies
 
     if several.is_several(experiments):
-        return _compare_files(experiments, typed, results, as_json, out, quiet, picture)
+        comparison, count = several.compared(experiments, typed, results, quiet=output.quiet)
+        _give(comparison, output, show_ranked)
+        if count and not output.quiet:
+            click.echo(f"{count} of {len(comparison.results)} found in {results}", err=True)
+        return INTERRUPTED if comparison.interrupted else OK
     given = asked(experiments[0] if experiments else None, typed)
     gc = given.values.setdefault("gc", {})
     placed = None
@@ -86,33 +88,45 @@ def compare(
             placed = _placements(given) if _may_place(given) else None
     what = checked(given.values, given.places)
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
-    kind = output.kind(plot_kind, picture, configs, "survival")
-    comparison, keeping = several.simulated(what, configs, given, results, quiet=quiet)
+    kind = output.kind(plot_kind, configs, "survival")
+    comparison, keeping = several.simulated(what, configs, given, results, quiet=output.quiet)
     kept = [(keeping, len(comparison.results))]
     if placed is not None and not comparison.interrupted:
         more = checked(placed.values, placed.places)
         others = configurations(more, placed.places, default_runs=COMPARED_RUNS)
-        added, keeping = several.simulated(more, others, placed, results, quiet=quiet)
+        added, keeping = several.simulated(more, others, placed, results, quiet=output.quiet)
         kept.append((keeping, len(added.results)))
         comparison = together([comparison, added])
-    if not as_json:
-        show_comparison(comparison)
-        show_left_out(comparison)
-    deliver(comparison.to_json(), as_json=as_json, out=out)
-    warn_of(list(comparison.results), quiet=quiet)
-    measured = bool(comparison.ranking)
-    output.draw(
-        lambda: getattr(plot, output.WEAR.get(kind, "compare"))(comparison),
-        picture,
-        measured=measured,
-        quiet=quiet,
-    )
+    _give(comparison, output, show_comparison, kind)
     for keeping, count in kept:
-        output.say_kept(keeping, count, quiet=quiet)
+        output.say_kept(keeping, count)
     return INTERRUPTED if comparison.interrupted else OK
 
 
-#: GC presets that need no help from hosts.
+def _give(
+    comparison: Comparison,
+    output: Output,
+    show: Callable[[Comparison], None],
+    kind: str = "amplification",
+) -> None:
+    """Gives a comparison, with what was left out, its findings and its picture."""
+    from flashgc import plot
+    from flashgc.command.show.findings import warn_of
+    from flashgc.command.show.results import show_left_out
+
+    def show_all(comparison: Comparison) -> None:
+        show(comparison)
+        show_left_out(comparison)
+
+    output.give(comparison, show_all)
+    warn_of(list(comparison.results), quiet=output.quiet)
+    output.draw(
+        lambda: getattr(plot, WEAR.get(kind, "compare"))(comparison),
+        measured=bool(comparison.ranking),
+    )
+
+
+#: Presets of a victim policy with a placement that hosts need not help.
 PLACED = (
     "gc-cb", "sepbit-cb", "multilog-cb", "fadac-cb", "warcip-cb", "intervals-cb", "gdt-cb",
     "sfs-cb",
@@ -138,35 +152,3 @@ def _placements(given: Given) -> Given:
         gc["frontier"] = pooled or ["pool:low=2"]
     values = {**given.values, "gc": {**gc, "gc_preset": list(PLACED)}}
     return dataclasses.replace(given, values=values)
-
-
-def _compare_files(
-    files: Sequence[Path],
-    typed: dict[str, Any],
-    results: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
-    picture: str | None,
-) -> int:
-    """Compare whole experiments and saved results."""
-    from flashgc import plot
-    from flashgc.command.show.findings import warn_of
-    from flashgc.command.show.ranking import show_ranked
-    from flashgc.command.show.results import deliver, show_left_out
-
-    comparison, kept = several.compared(files, typed, results, quiet=quiet)
-    if not as_json:
-        show_ranked(comparison)
-        show_left_out(comparison)
-    deliver(comparison.to_json(), as_json=as_json, out=out)
-    warn_of(list(comparison.results), quiet=quiet)
-    output.draw(
-        lambda: plot.compare(comparison),
-        picture,
-        measured=bool(comparison.ranking),
-        quiet=quiet,
-    )
-    if kept and not quiet:
-        click.echo(f"{kept} of {len(comparison.results)} found in {results}", err=True)
-    return INTERRUPTED if comparison.interrupted else OK

@@ -50,7 +50,7 @@ def command(
         text, entries, epilog = _page(function, constants or {})
         option = cls(
             name or function.__name__.replace("_", "-"),
-            callback=function,
+            callback=_with_output(function),
             params=_parameters(function, entries, options),
             help=text,
             epilog=epilog or None,
@@ -62,6 +62,13 @@ def command(
         return option
 
     return decorate
+
+
+def _with_output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a function that has a parameter ``output`` its options of output as one object."""
+    if "output" not in inspect.signature(function).parameters:
+        return function
+    return lambda **typed: function(output=output.Output.taken(typed), **typed)
 
 
 def options_of(

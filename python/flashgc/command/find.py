@@ -15,6 +15,7 @@ from flashgc.command.options import (
     experiment_options,
     own_of,
 )
+from flashgc.command.output import Output
 
 
 @command(cls=GroupedCommand, wanted={"required": True})
@@ -26,9 +27,7 @@ def find(
     experiment: Path | None,
     wanted: tuple[str, ...],
     results: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
+    output: Output,
     **typed: Any,
 ) -> int:
     r"""Find the value of OPTION from which, or up to which, a drive is good enough.
@@ -67,8 +66,6 @@ def find(
         --wanted "requests_per_second>=20000" experiment.toml
     """
     from flashgc.command.show.find import show_found
-    from flashgc.command.show.findings import warn_each
-    from flashgc.command.show.results import deliver
     from flashgc.studies.finding.find import find as finding
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
@@ -76,20 +73,18 @@ def find(
     own = own_of(typed)
     given: Any = asked(experiment, typed)
     given.places.update(option="OPTION", conditions="--wanted")
-    with Bar(quiet=quiet) as bar:
+    with Bar(quiet=output.quiet) as bar:
 
         def show(share: float, what: str, complete: int) -> None:
             bar.show(share, what, complete, "values")
 
         outcome = finding(option, wanted, given, results=results, progress=show, **own)
-    if not as_json:
-        show_found(outcome)
-    deliver(outcome.to_json(), as_json=as_json, out=out)
-    warn_each(outcome.findings[1:], quiet=quiet)
+    output.give(outcome, show_found)
+    output.warn(outcome.findings[1:])
     if outcome.interrupted:
         again = (
             "give the same command again to go on" if results else "--results keeps finished runs"
         )
-        warn(f"interrupted: {again}", quiet=quiet)
+        warn(f"interrupted: {again}", quiet=output.quiet)
         return INTERRUPTED
     return OK

@@ -9,6 +9,7 @@ import click
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
 from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
+from flashgc.command.output import Output
 from flashgc.studies.fleets.fleet import RESULTS, UNUSED
 from flashgc.studies.fleets.volumes import BY
 
@@ -22,9 +23,7 @@ def fleet(
     by: str,
     results: str,
     retry: bool,
-    out: str | None,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
     **typed: Any,
 ) -> int:
     """Run each volume of a TRACE on a drive of its size, under each policy.
@@ -53,12 +52,9 @@ def fleet(
 
     To go on after a stop, give the same command again.
     """
-    from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.show.findings import warn_each
     from flashgc.command.show.fleet import show_fleet
-    from flashgc.command.show.results import deliver
     from flashgc.registry import policies
     from flashgc.studies.fleets.describe import SENTENCES, reasons
     from flashgc.studies.fleets.fleet import fleet_with
@@ -67,7 +63,7 @@ def fleet(
     given = asked(None, typed)
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
         given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
-    with at_once(), Bars(quiet=quiet) as bars:
+    with at_once(), Bars(quiet=output.quiet) as bars:
         fleet = fleet_with(
             traces,
             given.values,
@@ -77,13 +73,9 @@ def fleet(
             retry=retry,
             progress=bars.show,
         )
-    if not as_json:
-        show_fleet(fleet)
-    deliver(fleet.to_json() if as_json else "", as_json=as_json, out=None)
-    if out is not None:
-        tables.save(fleet.rows(), out)
-    warn_each((finding for finding in fleet.findings if finding.id not in SENTENCES), quiet=quiet)
-    code = code_of_cells(fleet.interrupted, len(fleet.of("failed")), quiet=quiet)
+    output.give_table(fleet, show_fleet)
+    output.warn(fleet.findings, but=SENTENCES)
+    code = code_of_cells(fleet.interrupted, len(fleet.of("failed")), quiet=output.quiet)
     if code == OK and not fleet.of("result"):
         raise ConfigError(f"no volume has a result: {next(reasons(fleet)).text}")
     return code

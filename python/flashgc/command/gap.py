@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from flashgc import _ctrl_c
-from flashgc.command import output
 from flashgc.command.declaring import command
 from flashgc.command.options import (
     GroupedCommand,
-    asked,
     experiment_options,
     folder_option,
-    one_workload,
-    own_of,
+    of_one_workload,
     workload,
 )
+from flashgc.command.output import Output
 from flashgc.studies.gaps.couples import USUAL
 from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
 
@@ -46,13 +44,8 @@ def _couples() -> tuple[str, ...]:
 def gap(
     workload: str | None,
     by_option: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
-    picture: str | None,
-    resume: bool,
-    cache: str,
     couples: tuple[str, ...],
+    output: Output,
     **typed: Any,
 ) -> int:
     """Compare WORKLOAD on this drive with what foresight could reach.
@@ -93,9 +86,7 @@ def gap(
     To go on after a stop, give the same command again.
     """
     from flashgc.command.ended import code_of
-    from flashgc.command.show.findings import warn_each
     from flashgc.command.show.gap import show_gap
-    from flashgc.command.show.results import deliver
     from flashgc.studies import plot
     from flashgc.studies.gaps.describe import RULES
     from flashgc.studies.gaps.gap import gap as compared
@@ -103,25 +94,13 @@ def gap(
 
     # The engine is called several times, and Ctrl-C between calls must be raised from here on.
     _ctrl_c.release()
-    source, place = one_workload(workload, by_option)
-    own = own_of(typed)
-    given: Any = asked(None, {**typed, "workload__source": source})
-    given.places["workload.source"] = place
-    with Bar(quiet=quiet) as bar:
-        gap = compared(
-            given,
-            couples=couples or None,
-            cache=cache,
-            resume=resume,
-            progress=bar.show,
-            **own,
-        )
-    if not as_json:
-        show_gap(gap)
-    deliver(gap.to_json(), as_json=as_json, out=out)
-    warn_each((finding for finding in gap.findings if finding.id not in RULES), quiet=quiet)
-    code = code_of(gap.interrupted, quiet=quiet)
-    output.draw(lambda: plot.gap(gap), picture, measured=bool(gap.online), quiet=quiet)
+    given, own = of_one_workload(workload, by_option, typed)
+    with Bar(quiet=output.quiet) as bar:
+        gap = compared(given, couples=couples or None, progress=bar.show, **own)
+    output.give(gap, show_gap)
+    output.warn(gap.findings, but=RULES)
+    code = code_of(gap.interrupted, quiet=output.quiet)
+    output.draw(lambda: plot.gap(gap), measured=bool(gap.online))
     if gap.unkept is not None:
         raise gap.unkept
     return code

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command import output
 from flashgc.command.declaring import command
+from flashgc.command.output import Output
 
 
 def _error(_context: Any, _parameter: Any, value: str) -> float:
@@ -38,10 +38,7 @@ def identify(
     blocks: int | None,
     cache: str,
     jobs: int,
-    picture: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
+    output: Output,
 ) -> int:
     r"""Find the garbage collection of a drive whose write amplification was measured.
 
@@ -97,7 +94,6 @@ def identify(
     """
     from flashgc.command.ended import code_of
     from flashgc.command.show.identify import show_identification
-    from flashgc.command.show.results import deliver
     from flashgc.studies import plot
     from flashgc.studies.identifying.identify import identify as perform
     from flashgc.terminal.progress import Bars
@@ -106,7 +102,7 @@ def identify(
     if not cache:
         raise ConfigError("--cache: the name is empty; hint: give a folder")
     try:
-        with Bars(quiet=quiet) as bars:
+        with Bars(quiet=output.quiet) as bars:
             identification = perform(
                 measurements,
                 drive=drive,
@@ -126,20 +122,18 @@ def identify(
         if fault.filename is None or cache not in str(fault.filename):
             raise
         raise ConfigError(f"--cache: {cache}: {fault.strerror}; hint: another folder") from None
-    if identification.columns_left_out and not quiet:
+    if identification.columns_left_out and not output.quiet:
         columns = ", ".join(f"'{name}'" for name in identification.columns_left_out)
         click.echo(f"note: columns that are not used are left out: {columns}", err=True)
-    if identification.lines_left_out and not quiet:
+    if identification.lines_left_out and not output.quiet:
         lines = ", ".join(identification.lines_left_out)
         click.echo(
             f"note: lines whose pattern is no point of a curve are left out: {lines}", err=True
         )
-    if not as_json:
-        show_identification(identification)
-    deliver(identification.to_json(), as_json=as_json, out=out)
+    output.give(identification, show_identification)
     if identification.unkept is not None:
-        warn(f"simulations are not kept: {identification.unkept}", quiet=quiet)
-    code = code_of(identification.interrupted, quiet=quiet)
+        warn(f"simulations are not kept: {identification.unkept}", quiet=output.quiet)
+    code = code_of(identification.interrupted, quiet=output.quiet)
     measured = any(drive.ranking for drive in identification.drives)
-    output.draw(lambda: plot.identified(identification), picture, measured=measured, quiet=quiet)
+    output.draw(lambda: plot.identified(identification), measured=measured)
     return code

@@ -12,13 +12,12 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc._documents import Json, dumps
-from flashgc.command import output
 from flashgc.command.common import JSON
 from flashgc.command.declaring import SHARED, options_of
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
+from flashgc.command.output import Output
 from flashgc.command.policies import plain
 from flashgc.command.show import model as views
-from flashgc.command.show.results import deliver
 from flashgc.model import (
     Model,
     ModelResult,
@@ -209,10 +208,7 @@ ALONE = {
 class Request:
     """The options besides the parameters: the form and the place of the answer."""
 
-    as_json: bool
-    out: str | None
-    quiet: bool
-    picture: str | None
+    output: Output
     distribution: bool
     wanted: str | None = None
     within: str | None = None
@@ -224,9 +220,10 @@ class Request:
 
 
 def answer(info: Model, **typed: Any) -> int:
-    """Print or write the answer of one model."""
+    """Answers what was asked of one model."""
+    output = Output.taken(typed)
     fields = [field.name for field in dataclasses.fields(Request)]
-    request = Request(**{name: typed.pop(name) for name in fields if name in typed})
+    request = Request(output, **{name: typed.pop(name) for name in fields if name in typed})
     given = {name: text for name, text in typed.items() if text is not None}
     _check(info, request, given)
     with _named_as_typed():
@@ -244,10 +241,11 @@ def answer(info: Model, **typed: Any) -> int:
             return _validate(info, request, values)
         result = evaluate(info.name, **values)
         _check_shown(request, result)
-    if not request.as_json:
-        views.show_answer(info, result, distribution=request.distribution)
-    deliver(result.to_json(), as_json=request.as_json, out=request.out)
-    output.draw(lambda: views.picture(result), request.picture, measured=True, quiet=request.quiet)
+    output.give(
+        result,
+        lambda result: views.show_answer(info, result, distribution=request.distribution),
+    )
+    output.draw(lambda: views.picture(result))
     return OK
 
 
@@ -271,9 +269,10 @@ def _check(info: Model, request: Request, given: dict[str, Any]) -> None:
         raise ConfigError(
             "--d: found together with --within, which solves for it; hint: leave it out"
         )
+    wishes = {**vars(request), "picture": request.output.picture}
     for name, others in ALONE.items():
         for other in others:
-            if getattr(request, name) is not None and getattr(request, other):
+            if wishes[name] is not None and wishes[other]:
                 flag = "plot" if other == "picture" else other
                 raise ConfigError(f"--{flag}: found together with --{name}; hint: leave one out")
 
@@ -282,7 +281,7 @@ def _check_shown(request: Request, result: ModelResult) -> None:
     """Refuse to show a distribution if the model gives none."""
     if result.valid or result.victim:
         return
-    for flag, shown in (("distribution", request.distribution), ("plot", request.picture)):
+    for flag, shown in (("distribution", request.distribution), ("plot", request.output.picture)):
         if shown:
             raise ConfigError(
                 f"--{flag}: {result.model} gives no distribution of valid pages here; "
@@ -321,7 +320,7 @@ def _within(request: Request, given: dict[str, str]) -> int:
         )
         for c, d in fewest.items()
     ]
-    if not request.as_json:
+    if not request.output.as_json:
         views.show_choices(share, greedy, rows)
     document: dict[str, Json] = {
         "model": "meanfield",
@@ -331,29 +330,26 @@ def _within(request: Request, given: dict[str, str]) -> int:
         "config": greedy.to_dict()["config"],
         "version": greedy.version,
     }
-    deliver(dumps(document), as_json=request.as_json, out=request.out)
+    request.output.deliver(dumps(document))
     return OK
 
 
 def _transient(request: Request, values: dict[str, Any]) -> int:
     length = _real(request.drive_writes or "10", "--drive-writes", "drive writes")
     course = transient(str(request.transient), drive_writes=length, **values)
-    if not request.as_json:
-        views.show_course(course)
-    deliver(course.to_json(), as_json=request.as_json, out=request.out)
-    output.draw(
-        lambda: views.picture_of_course(course), request.picture, measured=True, quiet=request.quiet
-    )
+    request.output.give(course, views.show_course)
+    request.output.draw(lambda: views.picture_of_course(course))
     return OK
 
 
 def _validate(info: Model, request: Request, values: dict[str, Any]) -> int:
     from flashgc.terminal.progress import Bar
 
-    if request.distribution or request.picture:
+    output = request.output
+    if request.distribution or output.picture:
         _check_shown(request, evaluate(info.name, **values))
     runs = parse_count(request.runs or "4", "--runs")
-    with Bar(runs, quiet=request.quiet) as bar:
+    with Bar(runs, quiet=output.quiet) as bar:
         both = validate(
             info.name,
             **values,
@@ -361,13 +357,12 @@ def _validate(info: Model, request: Request, values: dict[str, Any]) -> int:
             seed=parse_count(request.seed or "1", "--seed"),
             progress=bar,
         )
-    if not request.as_json:
-        views.show_validation(info, both, distribution=request.distribution)
-    deliver(both.to_json(), as_json=request.as_json, out=request.out)
-    output.draw(
-        lambda: views.picture(both.model), request.picture, measured=True, quiet=request.quiet
+    output.give(
+        both,
+        lambda both: views.show_validation(info, both, distribution=request.distribution),
     )
-    views.warn_of_simulation(both, quiet=request.quiet)
+    output.draw(lambda: views.picture(both.model))
+    views.warn_of_simulation(both, quiet=output.quiet)
     return INTERRUPTED if both.interrupted else OK
 
 

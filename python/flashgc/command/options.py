@@ -47,11 +47,22 @@ def _by_option(by_option: str | None) -> None:
     """
 
 
-def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:
-    """The workload, and the place of its value (argument or option).
+def of_one_workload(
+    given: str | None, by_option: str | None, typed: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The experiment on one workload, and the options of the command itself.
 
-    Raises :class:`flashgc.ConfigError` unless exactly one is given.
+    Raises :class:`flashgc.ConfigError` unless there is one workload.
     """
+    workload, place = _workload(given, by_option)
+    own = own_of(typed)
+    experiment = asked(None, {**typed, "workload__source": workload})
+    experiment.places["workload.source"] = place
+    return experiment, own
+
+
+def _workload(given: str | None, by_option: str | None) -> tuple[str, str]:
+    """The workload, and the place of its value."""
     where = click.get_current_context().command_path
     if given is not None and by_option is not None:
         raise ConfigError(f"{where}: found WORKLOAD and --workload; hint: leave one out")

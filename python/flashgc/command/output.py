@@ -1,8 +1,9 @@
-"""Callbacks of options that name a file: an impossible file is refused before the work starts."""
+"""Output of commands. Its options refuse what cannot be written before the work starts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -10,11 +11,18 @@ from flashgc import _files
 from flashgc._core import ConfigError, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
+    from flashgc._documents import Document
+    from flashgc.results import Finding
     from flashgc.store.keeping import Keeping
+    from flashgc.studies.fleets.outcome import Fleet
+    from flashgc.studies.sweep.outcome import Sweep
+
+D = TypeVar("D", bound="Document")
+T = TypeVar("T", "Fleet", "Sweep")
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
@@ -59,58 +67,102 @@ KINDS = ("amplification", *WEAR)
 _MORTAL = ("evolution", "survival")
 
 
-def kind(
-    command: str | None, picture: str | None, configs: Sequence[Mapping[str, Any]], usual: str
-) -> str:
-    """The kind of picture to draw, checked before the work.
+@dataclass(frozen=True)
+class Output:
+    """The options of a command that say where its outcome goes."""
 
-    By default it is ``usual`` if drives live until a failure, and otherwise ``amplification``.
-    """
-    mortal = all(config.get("endurance") for config in configs)
-    if command is None:
-        dying = all("until" in config["length"] for config in configs)
-        return usual if mortal and dying else "amplification"
-    if command not in KINDS:
-        raise ConfigError(
-            f"--plot-kind: unknown kind '{command}'; hint: {suggest(command, [*KINDS])}"
-        )
-    if picture is None:
-        raise ConfigError("--plot-kind: there is no picture; hint: give --plot FILE as well")
-    if command in _MORTAL and not mortal:
-        raise ConfigError(
-            f"--plot-kind: {command} needs an endurance, found none; hint: give --endurance 1000"
-        )
-    return command
+    as_json: bool = False
+    out: str | None = None
+    quiet: bool = False
+    picture: str | None = None
 
+    @classmethod
+    def taken(cls, typed: dict[str, Any]) -> Output:
+        """Takes its options out of those of a command."""
+        return cls(**{name: typed.pop(name) for name in cls.__annotations__ if name in typed})
 
-def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:
-    """Print how many results were found; raises :class:`OSError` if one was not stored."""
-    if keeping is None:
-        return
-    if keeping.found and not quiet:
-        which = "found" if keeping.found == results else f"{keeping.found} of {results} found"
-        click.echo(f"{which} in {keeping.path}", err=True)
-    if keeping.error is not None:
-        raise keeping.error
+    def give(self, outcome: D, show: Callable[[D], None]) -> None:
+        """Shows ``outcome``, or prints its document; writes the document where one is wanted."""
+        if not self.as_json:
+            show(outcome)
+        self.deliver(outcome.to_json())
 
+    def give_table(self, outcome: T, show: Callable[[T], None]) -> None:
+        """Shows ``outcome``, or prints its document; the file is a table of its rows."""
+        if self.as_json:
+            click.echo(outcome.to_json())
+        else:
+            show(outcome)
+        if self.out is not None:
+            from flashgc import tables
 
-def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet: bool) -> None:
-    """Draw and write the picture, if one is requested and there are results."""
-    if name is None:
-        return
-    import logging
+            tables.save(outcome.rows(), self.out)
 
-    from flashgc.plot.files import save
-    from flashgc.terminal.render import warn
+    def deliver(self, document: str) -> None:
+        """Prints and writes one JSON document, as ``--json`` and ``--out`` ask for."""
+        try:
+            if self.out is not None:
+                _files.write(self.out, document + "\n")
+        finally:  # Results of hours are shown even where they cannot be written.
+            if self.as_json:
+                click.echo(document)
 
-    if not measured:
-        warn(f"{name} was not drawn: nothing was measured", quiet=quiet)
-        return
-    # For its first picture on a machine, matplotlib makes a list of fonts and logs that.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        figure = make()
-    except ConfigError as error:  # The results are valid without their picture.
-        warn(f"{name} was not drawn: {error}", quiet=quiet)
-        return
-    save(figure, name)
+    def warn(self, findings: Iterable[Finding], but: Container[str] = ()) -> None:
+        """Prints the findings of a study, without those whose ids are in ``but``."""
+        from flashgc.command.show.findings import warn_each
+
+        warn_each((finding for finding in findings if finding.id not in but), quiet=self.quiet)
+
+    def say_kept(self, keeping: Keeping | None, results: int) -> None:
+        """Says how many results were found; raises :class:`OSError` where one was not kept."""
+        if keeping is None:
+            return
+        if keeping.found and not self.quiet:
+            which = "found" if keeping.found == results else f"{keeping.found} of {results} found"
+            click.echo(f"{which} in {keeping.path}", err=True)
+        if keeping.error is not None:
+            raise keeping.error
+
+    def kind(self, command: str | None, configs: Sequence[Mapping[str, Any]], usual: str) -> str:
+        """The kind of picture that was asked for, checked before the work.
+
+        Without one, it is ``usual`` where drives live until a failure, and else ``amplification``.
+        """
+        mortal = all(config.get("endurance") for config in configs)
+        if command is None:
+            dying = all("until" in config["length"] for config in configs)
+            return usual if mortal and dying else "amplification"
+        if command not in KINDS:
+            raise ConfigError(
+                f"--plot-kind: unknown kind '{command}'; hint: {suggest(command, [*KINDS])}"
+            )
+        if self.picture is None:
+            raise ConfigError("--plot-kind: there is no picture; hint: give --plot FILE as well")
+        if command in _MORTAL and not mortal:
+            raise ConfigError(
+                f"--plot-kind: {command} needs an endurance, found none; "
+                "hint: give --endurance 1000"
+            )
+        return command
+
+    def draw(self, make: Callable[[], Figure], *, measured: bool = True) -> None:
+        """Makes and writes the picture that was asked for, if one was and there is what to draw."""
+        name = self.picture
+        if name is None:
+            return
+        import logging
+
+        from flashgc.plot.files import save
+        from flashgc.terminal.render import warn
+
+        if not measured:
+            warn(f"{name} was not drawn: nothing was measured", quiet=self.quiet)
+            return
+        # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
+        try:
+            figure = make()
+        except ConfigError as error:  # The results are there even if a picture of them cannot be.
+            warn(f"{name} was not drawn: {error}", quiet=self.quiet)
+            return
+        save(figure, name)

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command import output
 from flashgc.command.declaring import command
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
 from flashgc.command.options import (
@@ -15,6 +14,7 @@ from flashgc.command.options import (
     asked,
     experiment_options,
 )
+from flashgc.command.output import WEAR, Output
 
 
 @command(cls=GroupedCommand)
@@ -26,11 +26,8 @@ def run(
     resume: str | None,
     expect: str | None,
     results: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
-    picture: str | None,
     plot_kind: str | None,
+    output: Output,
     **typed: Any,
 ) -> int:
     """Run one drive on one workload and report its write amplification.
@@ -65,7 +62,7 @@ def run(
     """
     from flashgc import checkpoints, plot
     from flashgc.command.show.findings import warn_of
-    from flashgc.command.show.results import deliver, show_run
+    from flashgc.command.show.results import show_run
     from flashgc.configuration import configurations
     from flashgc.execution import keeping_in, parse_jobs, resumed, simulate
     from flashgc.experiment import experiment as checked
@@ -93,8 +90,8 @@ def run(
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
-    kind = output.kind(plot_kind, picture, configs, "evolution")
-    with Bar(configs[0]["runs"], quiet=quiet) as bar:
+    kind = output.kind(plot_kind, configs, "evolution")
+    with Bar(configs[0]["runs"], quiet=output.quiet) as bar:
         keeping = keeping_in(results, "run", "--results", bar.expect)
         if keep is not None and is_resumed:
             jobs = parse_jobs(given.values.get("run", {}).get("jobs", 0), "--jobs")
@@ -106,17 +103,10 @@ def run(
                 what, given.python, places=given.places, progress=bar, keep=keep, keeping=keeping
             ).results
     result = Result.from_dict(raw[0])
-    if not as_json:
-        show_run(result)
-    deliver(result.to_json(), as_json=as_json, out=out)
-    warn_of([result], quiet=quiet)
-    output.draw(
-        lambda: getattr(plot, output.WEAR.get(kind, "run"))(result),
-        picture,
-        measured=result.measured,
-        quiet=quiet,
-    )
-    output.say_kept(keeping, 1, quiet=quiet)
+    output.give(result, show_run)
+    warn_of([result], quiet=output.quiet)
+    output.draw(lambda: getattr(plot, WEAR.get(kind, "run"))(result), measured=result.measured)
+    output.say_kept(keeping, 1)
     if expected is not None and not result.interrupted:
         difference = expected.difference(raw[0])
         if difference is not None:

@@ -9,6 +9,7 @@ import click
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
 from flashgc.command.options import table_options
+from flashgc.command.output import Output
 
 
 @command()
@@ -22,9 +23,7 @@ def sweep(
     shard: str | None,
     retry: bool,
     dry_run: bool,
-    out: str | None,
-    as_json: bool,
-    quiet: bool,
+    output: Output,
 ) -> int:
     r"""Run every cell of a GRID of experiments, and keep every result.
 
@@ -68,11 +67,8 @@ def sweep(
 
     To go on after a stop, give the same command again.
     """
-    from flashgc import tables
     from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
-    from flashgc.command.show.findings import warn_each
-    from flashgc.command.show.results import deliver
     from flashgc.command.show.sweep import SENTENCES, show_plan, show_swept
     from flashgc.execution import parse_jobs
     from flashgc.studies.executing import executor
@@ -83,18 +79,15 @@ def sweep(
     if dry_run:
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
         return OK
+    quiet = output.quiet
     with at_once(), executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
 
         def show(share: float, what: str, complete: int) -> None:
             bar.show(share, what, complete, "cells")
 
         swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
-    if not as_json:
-        show_swept(swept, shard)
-    deliver(swept.to_json(), as_json=as_json, out=None)
-    if out is not None:
-        tables.save(swept.rows(), out)
-    warn_each((finding for finding in swept.findings if finding.id not in SENTENCES), quiet=quiet)
+    output.give_table(swept, lambda swept: show_swept(swept, shard))
+    output.warn(swept.findings, but=SENTENCES)
     if swept.cells and len(swept.of("cannot")) == len(swept):
         raise ConfigError(f"no cell can run: {swept.cells[0].reason}")
     return code_of_cells(swept.interrupted, len(swept.of("failed")), quiet=quiet)

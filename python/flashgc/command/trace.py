@@ -81,7 +81,6 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
     """
     from flashgc._core import Control, TraceError
     from flashgc._documents import dumps
-    from flashgc.command.show.results import deliver
     from flashgc.command.show.trace import show_stat
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
@@ -102,7 +101,7 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
         raise
     if as_json:
         document = {**trace_stat.to_dict(), "evidence": lines} if explain else trace_stat.to_dict()
-        deliver(dumps(document), as_json=True, out=None)
+        click.echo(dumps(document))
     else:
         show_stat(trace_stat)
     if trace_stat.skipped_lines:

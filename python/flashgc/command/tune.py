@@ -7,17 +7,15 @@ from typing import Any
 
 from flashgc import _ctrl_c
 from flashgc._core import ConfigError
-from flashgc.command import output
 from flashgc.command.declaring import command
 from flashgc.command.options import (
     GroupedCommand,
-    asked,
     experiment_options,
     folder_option,
-    one_workload,
-    own_of,
+    of_one_workload,
     workload,
 )
+from flashgc.command.output import Output, option
 from flashgc.studies.tuning.objective import OBJECTIVES
 from flashgc.studies.tuning.search import BUDGET
 from flashgc.studies.tuning.task import SEARCHED, UNUSED
@@ -33,7 +31,7 @@ def _save(context: Any, parameter: Any, value: str | None) -> str | None:
         raise ConfigError(
             f"--save: {value} exists and is no experiment file; hint: a name that ends in .toml"
         )
-    return output.option("best.toml")(context, parameter, value)
+    return option("best.toml")(context, parameter, value)
 
 
 @command(
@@ -52,14 +50,9 @@ def _save(context: Any, parameter: Any, value: str | None) -> str | None:
 def tune(
     workload: str | None,
     by_option: str | None,
-    as_json: bool,
-    out: str | None,
-    quiet: bool,
-    picture: str | None,
-    resume: bool,
-    cache: str,
     save: str | None,
     objective: str,
+    output: Output,
     **typed: Any,
 ) -> int:
     """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
@@ -99,8 +92,6 @@ def tune(
     To go on after a stop, give the same command again.
     """
     from flashgc.command.ended import code_of
-    from flashgc.command.show.findings import warn_each
-    from flashgc.command.show.results import deliver
     from flashgc.command.show.tune import show_tuned
     from flashgc.studies import plot
     from flashgc.studies.tuning.describe import RULES
@@ -111,32 +102,20 @@ def tune(
 
     # The engine is called several times, and Ctrl-C between calls must be raised from here on.
     _ctrl_c.release()
-    source, place = one_workload(workload, by_option)
-    own = own_of(typed)
-    given: Any = asked(None, {**typed, "workload__source": source})
-    given.places["workload.source"] = place
-    with Bar(quiet=quiet) as bar:
-        tuned = search(
-            given,
-            objective=objective,
-            cache=cache,
-            resume=resume,
-            progress=bar.show,
-            **own,
-        )
-    if not as_json:
-        show_tuned(tuned)
-    deliver(tuned.to_json(), as_json=as_json, out=out)
-    warn_each((finding for finding in tuned.findings if finding.id not in RULES), quiet=quiet)
-    code = code_of(tuned.interrupted, quiet=quiet)
+    given, own = of_one_workload(workload, by_option, typed)
+    with Bar(quiet=output.quiet) as bar:
+        tuned = search(given, objective=objective, progress=bar.show, **own)
+    output.give(tuned, show_tuned)
+    output.warn(tuned.findings, but=RULES)
+    code = code_of(tuned.interrupted, quiet=output.quiet)
     has_ranking = bool(tuned.ranking)
     if save is not None and has_ranking:
         save_winner(tuned, save)
     elif save is not None:
-        warn(f"{save} was not written: nothing was measured", quiet=quiet)
+        warn(f"{save} was not written: nothing was measured", quiet=output.quiet)
     if not has_ranking and not tuned.interrupted:
         raise ConfigError("no combination was measured; hint: fewer restrictions, or --spare 20%")
-    output.draw(lambda: plot.tune(tuned), picture, measured=has_ranking, quiet=quiet)
+    output.draw(lambda: plot.tune(tuned), measured=has_ranking)
     if tuned.unkept is not None:
         raise tuned.unkept
     return code

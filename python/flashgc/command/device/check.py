@@ -37,7 +37,6 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     The exit code is 1 if a page is damaged or the two maps differ.
     """
     from flashgc import _core
-    from flashgc.command.show.results import deliver
     from flashgc.device import code, making
     from flashgc.terminal.progress import Bar
     from flashgc.units import format_count as n
@@ -50,7 +49,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
         written = code.inert(making.configuration(file))
         report = json.loads(_core.device_check(file, from_oob, show, written))
     if as_json:
-        deliver(json.dumps(report, indent=2), as_json=True, out=None)
+        click.echo(json.dumps(report, indent=2))
     if from_oob:
         if not as_json:
             click.echo(f"{n(report['mapped'])} pages have data, by the out-of-band records")

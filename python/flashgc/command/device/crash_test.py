@@ -106,11 +106,9 @@ def crash_test(
             report=report,
         )
     if as_json:
-        from flashgc.command.show.results import deliver
-
         documents = [level.to_dict() for level in done]
         document = {"seed": parse_count(seed, "--seed"), "levels": documents}
-        deliver(json.dumps(document, indent=2), as_json=True, out=None)
+        click.echo(json.dumps(document, indent=2))
     if any(level.broken is not None for level in done):
         return FAILED
     return INTERRUPTED if any(level.stopped for level in done) else OK

@@ -41,7 +41,6 @@ def create(
     The file is sparse: it takes room on the disk only as the drive is written.
     """
     from flashgc._documents import dumps
-    from flashgc.command.show.results import deliver
     from flashgc.device import trust
     from flashgc.device.past import make, past
 
@@ -56,7 +55,7 @@ def create(
         facts, done = make(plan, behind, file)
         facts = {**facts, "past": done}
     if as_json:
-        deliver(dumps({"file": str(file), **facts}), as_json=True, out=None)
+        click.echo(dumps({"file": str(file), **facts}))
     else:
         show_made(str(file), facts)
     return OK

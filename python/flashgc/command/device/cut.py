@@ -93,9 +93,8 @@ def cut_test(
         done = running.run(request, wanted, keep, bars.show, control, seconds)
     if as_json:
         from flashgc._documents import dumps
-        from flashgc.command.show.results import deliver
 
-        deliver(dumps(done.to_dict()), as_json=True, out=None)
+        click.echo(dumps(done.to_dict()))
     else:
         show(done, keep)
     if done.broken:

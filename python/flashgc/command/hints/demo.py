@@ -39,7 +39,7 @@ def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
     """
     from flashgc._core import Control
     from flashgc.command.hints.following import summary
-    from flashgc.command.output import draw
+    from flashgc.command.output import Output
     from flashgc.device.live import demo
     from flashgc.device.pace import Pace, terminating
     from flashgc.plot.files import check_ending
@@ -48,7 +48,7 @@ def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
     check_ending(picture, "--plot: ")
     with Bars(quiet=quiet) as bars, terminating():
         shown = demo.run(seconds, Pace(bars.show, Control()))
-    draw(lambda: demo.draw(shown), picture, measured=True, quiet=quiet)
+    Output(quiet=quiet, picture=picture).draw(lambda: demo.draw(shown))
     if as_json:
         click.echo(json.dumps({**shown.to_dict(), "picture": picture}))
     else:

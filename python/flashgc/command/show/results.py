@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import click
-
-from flashgc import _files
 from flashgc.command.show import counted, hosts, lifetimes, streams, swaps, timed
 from flashgc.command.show.counted import identical, in_words
 from flashgc.results import ranked, varied
@@ -297,16 +294,6 @@ def _nothing(result: Result) -> str:
     if result.interrupted:
         return "nothing was measured: stopped while still in the warm-up"
     return "nothing was measured: no page was written after the warm-up"
-
-
-def deliver(document: str, *, as_json: bool, out: str | None) -> None:
-    """Print the JSON document, and write it to a file, as far as each is requested."""
-    try:
-        if out is not None:
-            _files.write(out, document + "\n")
-    finally:  # Show the results even if they cannot be written.
-        if as_json:
-            click.echo(document)
 
 
 def drive(result: Result) -> str:
