@@ -35,7 +35,11 @@ PAGES = jinja2.Environment(
     trim_blocks=True, lstrip_blocks=True,
 )  # fmt: skip
 PAGES.filters.update(
-    count=format_count, share=format_share, size=format_size, duration=format_duration
+    count=format_count,
+    share=format_share,
+    size=format_size,
+    duration=format_duration,
+    html=lambda text: Markup(for_html(text)),
 )
 
 
