@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -124,55 +125,30 @@ def rc_params(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1
     return _settings(_chosen(medium, columns))
 
 
+#: The settings that are the same for every medium.
+_FIXED = Path(__file__).with_suffix(".mplstyle")
+
+
 def _settings(chosen: Style) -> dict[str, Any]:
     medium = chosen.medium
+    fixed: Any = matplotlib.rc_params_from_file(_FIXED, use_default_template=False)
     return {
+        **fixed,
         "figure.figsize": chosen.size,
-        "figure.dpi": 100,
-        "figure.constrained_layout.use": True,
-        "savefig.dpi": 300,
-        "font.family": "DejaVu Sans",  # It is part of matplotlib, and so the same everywhere.
+        "font.family": "DejaVu Sans",  # Comes with matplotlib: the same everywhere.
         "font.size": medium.text,
         "axes.labelsize": medium.text,
         "axes.titlesize": medium.text,
-        "axes.titlelocation": "left",
         "axes.titlepad": 0.6 * medium.text,
         "figure.titlesize": 1.12 * medium.text,
-        "xtick.labelsize": medium.small,
-        "ytick.labelsize": medium.small,
-        "legend.fontsize": medium.small,
-        "legend.frameon": False,
-        "legend.borderaxespad": 0,
-        "legend.borderpad": 0,
-        "legend.handlelength": 2.6,
-        "legend.columnspacing": 1.6,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.labelcolor": INK,
-        "ytick.labelcolor": INK,
-        "axes.edgecolor": SOFT_INK,
-        "xtick.color": SOFT_INK,
-        "ytick.color": SOFT_INK,
-        "axes.linewidth": 0.6,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.major.size": 3,
-        "ytick.major.size": 3,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "axes.axisbelow": True,
+        **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), medium.small),
+        **dict.fromkeys(("text.color", "axes.labelcolor"), INK),
+        **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), INK),
+        **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), SOFT_INK),
         "grid.color": GRID,
-        "grid.linewidth": 0.5,
-        "axes.formatter.useoffset": False,  # Ticks show 4.8212, not 2 and an offset of 4.821.
         "axes.prop_cycle": cycler(color=COLOURS),
         "lines.linewidth": medium.line,
         "lines.markersize": medium.marker,
-        # Text as outlines, so that the picture is the same on machines with other fonts.
-        "svg.fonttype": "path",
-        "svg.hashsalt": "flashgc",
-        # TrueType fonts, which journals require, and whose text can be searched.
-        "pdf.fonttype": 42,
     }
 
 
