@@ -21,6 +21,15 @@ __all__ = [
 _UNITS = {"PiB": 2**50, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 
 
+def many(number: object, singular: str, several: str = "") -> str:
+    """A number of things, in words.
+
+    >>> many(1, "cell"), many(3, "cell"), many(0, "pass", "passes")
+    ('1 cell', '3 cells', '0 passes')
+    """
+    return f"{number} {singular if number == 1 else several or f'{singular}s'}"
+
+
 def format_count(value: float) -> str:
     """A number as text, with a space between thousands.
 

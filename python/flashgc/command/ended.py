@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
 from flashgc.terminal.render import warn
+from flashgc.units import many
 
 if TYPE_CHECKING:
     from flashgc._core import Control
@@ -59,7 +60,7 @@ def code_of(interrupted: bool, *, quiet: bool) -> int:
 def code_of_cells(interrupted: bool, failed: int, *, quiet: bool) -> int:
     """The exit code for cells, some of which may have failed."""
     if failed and not interrupted:
-        text = "1 cell failed" if failed == 1 else f"{failed} cells failed"
-        warn(f"{text}; hint: --retry runs {'it' if failed == 1 else 'them'} again", quiet=quiet)
+        them = "it" if failed == 1 else "them"
+        warn(f"{many(failed, 'cell')} failed; hint: --retry runs {them} again", quiet=quiet)
         return FAILED
     return code_of(interrupted, quiet=quiet)

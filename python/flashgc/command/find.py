@@ -73,12 +73,8 @@ def find(
     own = own_of(typed)
     given: Any = asked(experiment, typed)
     given.places.update(option="OPTION", conditions="--wanted")
-    with Bar(quiet=output.quiet) as bar:
-
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "values")
-
-        outcome = finding(option, wanted, given, results=results, progress=show, **own)
+    with Bar(quiet=output.quiet, unit="values") as bar:
+        outcome = finding(option, wanted, given, results=results, progress=bar.show, **own)
     output.give(outcome, show_found)
     output.warn(outcome.findings[1:])
     if outcome.interrupted:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,55 +12,31 @@ from flashgc import presets, registry
 from flashgc.command.declaring import command
 from flashgc.registry import Entry
 
+#: Kinds of things that are chosen, by their keys in the JSON document: one of them, and the title
+#: of their table. GC presets have neither: their table is another.
+KINDS = {
+    "policies": ("victim policy", "Victim policies (--victim)"),
+    "frontiers": ("write frontier", "Write frontiers (--frontier)"),
+    "allocations": ("block allocation", "Block allocations (--allocation)"),
+    "wear_levellings": ("wear levelling", "Wear levelling (--wear-levelling)"),
+    "placements": ("placement", "Placements (--placement)"),
+    "gc_presets": ("", ""),
+    "caches": ("host cache", "Caches of a host (--host-cache)"),
+    "hints": ("way of hinting", "Ways of hinting (--hints)"),
+    "mappings": ("mapping", "Mappings (--mapping)"),
+    "page_caches": ("page policy", "Page caches (--page-policy)"),
+    "schemes": ("scheme", "Collections beside a page cache (--scheme)"),
+    "endurances": ("endurance", "Endurance (--endurance)"),
+    "generators": ("workload", "Workload generators (--workload)"),
+    "request_generators": ("workload", "Generators of requests (--workload, with --drive timed)"),
+    "arrivals": ("arrivals", "Arrivals of requests (--arrivals, with --drive timed)"),
+    "devices": ("device", "Devices (--device, with --drive timed)"),
+}
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of entries, such as victim policies."""
 
-    #: The kind's key in the JSON document.
-    key: str
-    #: The name of an entry's kind, and the title of the table. GC presets have neither, because
-    #: they have a table of their own.
-    name: str
-    title: str
-    entries: Callable[[], tuple[Any, ...]]
-
-
-KINDS = (
-    Kind("policies", "victim policy", "Victim policies (--victim)", registry.policies),
-    Kind("frontiers", "write frontier", "Write frontiers (--frontier)", registry.frontiers),
-    Kind(
-        "allocations", "block allocation", "Block allocations (--allocation)", registry.allocations
-    ),
-    Kind(
-        "wear_levellings",
-        "wear levelling",
-        "Wear levelling (--wear-levelling)",
-        registry.wear_levellings,
-    ),
-    Kind("placements", "placement", "Placements (--placement)", registry.placements),
-    Kind("gc_presets", "", "", registry.gc_presets),
-    Kind("caches", "host cache", "Caches of a host (--host-cache)", registry.caches),
-    Kind("hints", "way of hinting", "Ways of hinting (--hints)", registry.hints),
-    Kind("mappings", "mapping", "Mappings (--mapping)", registry.mappings),
-    Kind("page_caches", "page policy", "Page caches (--page-policy)", registry.page_caches),
-    Kind("schemes", "scheme", "Collections beside a page cache (--scheme)", registry.schemes),
-    Kind("endurances", "endurance", "Endurance (--endurance)", registry.endurances),
-    Kind("generators", "workload", "Workload generators (--workload)", registry.generators),
-    Kind(
-        "request_generators",
-        "workload",
-        "Generators of requests (--workload, with --drive timed)",
-        registry.request_generators,
-    ),
-    Kind(
-        "arrivals",
-        "arrivals",
-        "Arrivals of requests (--arrivals, with --drive timed)",
-        registry.arrivals,
-    ),
-    Kind("devices", "device", "Devices (--device, with --drive timed)", presets.device_entries),
-)
+def entries_of(key: str) -> tuple[Any, ...]:
+    """All of a kind."""
+    return tuple(presets.device_entries() if key == "devices" else getattr(registry, key)())
 
 
 @command()
@@ -91,16 +65,14 @@ def policies(name: str | None, as_json: bool) -> None:
         else:
             describe(entries)
     elif as_json:
-        click.echo(
-            dumps({kind.key: [dataclasses.asdict(e) for e in kind.entries()] for kind in KINDS})
-        )
+        click.echo(dumps({key: [dataclasses.asdict(e) for e in entries_of(key)] for key in KINDS}))
     else:
         listing()
 
 
 def everything() -> list[tuple[str, Entry]]:
-    """All named entries, each with the name of its kind."""
-    return [(kind.name, entry) for kind in KINDS if kind.name for entry in kind.entries()]
+    """All that has a name and is chosen, each with what it is."""
+    return [(kind, entry) for key, (kind, _) in KINDS.items() if kind for entry in entries_of(key)]
 
 
 def find(name: str) -> list[tuple[str, Entry]]:
@@ -115,21 +87,23 @@ def find(name: str) -> list[tuple[str, Entry]]:
 
 
 def listing() -> None:
-    """Print the tables."""
-    from flashgc.terminal.render import LEFT, console, is_plain, show, table
+    """Prints the tables."""
+    from flashgc.terminal.render import LEFT, console, show, table
 
     out = console()
-    for index, kind in enumerate(kind for kind in KINDS if kind.title):
+    for index, (key, title) in enumerate(
+        (key, title) for key, (_, title) in KINDS.items() if title
+    ):
         if index:
             out.print()
-        out.print(kind.title, style="" if is_plain(out) else "bold cyan")
+        out.print(title, style="bold cyan")
         listing = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
         listing.columns[0].min_width = 24
-        for entry in kind.entries():
+        for entry in entries_of(key):
             listing.add_row(own_usage(entry), entry.summary.replace("`", ""))
         show(out, listing)
     out.print()
-    out.print("GC presets (--gc-preset)", style="" if is_plain(out) else "bold cyan")
+    out.print("GC presets (--gc-preset)", style="bold cyan")
     listing = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
     for preset in registry.gc_presets():
         listing.add_row(preset.name, preset.victim, preset.placement)
@@ -141,7 +115,7 @@ def listing() -> None:
     out.print(
         f"Every workload generator but {own} also takes read=SHARE and trim=SHARE, of all commands."
     )
-    out.print("flashgc policies NAME describes one.", style="" if is_plain(out) else "dim")
+    out.print("flashgc policies NAME describes one.", style="dim")
 
 
 def own_usage(entry: Entry) -> str:
@@ -182,7 +156,7 @@ def _describe(entry: Entry, kind: str) -> None:
     from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()
-    out.print(entry.usage + kind, style="" if is_plain(out) else "bold cyan")
+    out.print(entry.usage + kind, style="bold cyan")
     out.print()
     if is_plain(out):
         out.print(plain(entry.doc, shutil.get_terminal_size().columns), markup=False)

@@ -37,12 +37,8 @@ def report(results: Path, target: str | None, where: tuple[str, ...], quiet: boo
     from flashgc.terminal.progress import Bar
 
     out = str(results.with_suffix(ENDING)) if target is None else target
-    with Bar(quiet=quiet) as bar:
-
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "cells")
-
-        count = write_page(results, out, where=where, progress=show, names=("RESULTS", "-o"))
+    with Bar(quiet=quiet, unit="cells") as bar:
+        count = write_page(results, out, where=where, progress=bar.show, names=("RESULTS", "-o"))
     if not quiet:
         click.echo(f"{out}: {cells(count)}", err=True)
     return OK

@@ -80,12 +80,14 @@ def sweep(
         show_plan(sweep_plan(grid, results=results, shard=shard, retry=retry), jobs)
         return OK
     quiet = output.quiet
-    with at_once(), executor(on, parse_jobs(jobs, "--jobs")) as place, Bar(quiet=quiet) as bar:
-
-        def show(share: float, what: str, complete: int) -> None:
-            bar.show(share, what, complete, "cells")
-
-        swept = run(grid, results=results, executor=place, shard=shard, retry=retry, progress=show)
+    with (
+        at_once(),
+        executor(on, parse_jobs(jobs, "--jobs")) as place,
+        Bar(quiet=quiet, unit="cells") as bar,
+    ):
+        swept = run(
+            grid, results=results, executor=place, shard=shard, retry=retry, progress=bar.show
+        )
     output.give_table(swept, lambda swept: show_swept(swept, shard))
     output.warn(swept.findings, but=SENTENCES)
     if swept.cells and len(swept.of("cannot")) == len(swept):

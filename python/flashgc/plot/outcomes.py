@@ -20,7 +20,7 @@ from flashgc.plot.scales import ticks
 from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.registry import brief
 from flashgc.results import Comparison, Result
-from flashgc.units import format_share
+from flashgc.units import format_share, many
 
 
 def run(result: Result, *, title: str | None = None) -> Figure:
@@ -43,7 +43,7 @@ def run(result: Result, *, title: str | None = None) -> Figure:
         raise ConfigError("result: nothing was measured, expected a figure; hint: a longer run")
     x, y = zip(*result.series, strict=True)
     runs = len(result.run_values)
-    mean = f"mean {_amplification(result)} (95%, {runs} run{'s' if runs != 1 else ''})"
+    mean = f"mean {_amplification(result)} (95%, {many(runs, 'run')})"
     half = _half(result)
     ends = [result.measured_from, x[-1]]
     return panels(

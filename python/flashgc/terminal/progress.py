@@ -25,11 +25,11 @@ PATIENCE = 1.0
 class Bar:
     """A progress bar that appears if the work takes long; a call updates it.
 
-    ``runs`` is the number of runs that the engine's :class:`Control` will count.
+    ``runs`` is how many an engine's :class:`Control` will count, and ``unit`` what is counted.
     """
 
-    def __init__(self, runs: int = 1, *, quiet: bool) -> None:
-        self._runs = runs
+    def __init__(self, runs: int = 1, *, quiet: bool, unit: str = "programs") -> None:
+        self._runs, self._unit = runs, unit
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
         self._quiet = quiet or not is_screen(sys.stderr)
@@ -71,8 +71,8 @@ class Bar:
         first, second = read(Worst, json.loads(worst)).story
         self._progress.below = f"worst: {first}\n  {second}"
 
-    def show(self, share: float | None, what: str, programs: int, unit: str = "programs") -> None:
-        """Show that ``share`` of the work is done, with ``programs`` page programs so far.
+    def show(self, share: float | None, what: str, programs: int, unit: str = "") -> None:
+        """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
 
         The count ``programs`` may have another ``unit``.
 
@@ -92,7 +92,7 @@ class Bar:
             self._task,
             completed=min(share or 0.0, 1.0),
             description=for_terminal(what),
-            rate=format_rate(rate, unit) if rate > 0 else "",
+            rate=format_rate(rate, unit or self._unit) if rate > 0 else "",
         )
 
 

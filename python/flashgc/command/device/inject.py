@@ -10,6 +10,7 @@ import click
 from flashgc.command.common import complete
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
+from flashgc.units import many
 
 if TYPE_CHECKING:
     from flashgc.device.control import Client
@@ -102,14 +103,10 @@ def _done(
         return stat, lines or ["no faults are set"]
     if fault == CLEAR:
         cleared = client.clear_faults(number)
-        return {"cleared": cleared}, [f"cleared {_count(cleared, 'fault')}"]
+        return {"cleared": cleared}, [f"cleared {many(cleared, 'fault')}"]
     index = client.inject(fault, **given)
     if fault == faults.DISCONNECT and given["count"] is None:
-        return {"connections": index}, [f"ended {_count(index, 'connection')}"]
+        return {"connections": index}, [f"ended {many(index, 'connection')}"]
     entry = next((candidate for candidate in client.faults() if candidate["number"] == index), None)
     # Another client may have cleared the fault since.
     return entry or {"number": index}, [faults.in_words(entry) if entry else f"fault {index}"]
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -11,7 +11,6 @@ from flashgc.terminal.render import (
     Text,
     console,
     facts,
-    is_plain,
     show,
     table,
     unicode,
@@ -31,11 +30,11 @@ def show_found(outcome: Threshold) -> None:
     if outcome.status != "found":
         mark, style = head.removeprefix(f"{outcome.option}: "), "bold yellow"
     before, _, behind = head.removeprefix(outcome.option).partition(mark)
-    headline = Text(outcome.option, style="" if is_plain(out) else "bold")
+    headline = Text(outcome.option, style="bold")
     headline.append(before)
     headline.append(mark, style=style)
     headline.append(behind)
-    out.print(headline, soft_wrap=is_plain(out))
+    out.print(headline)
     out.print()
     rows: list[tuple[str, Text | str]] = []
     if outcome.interval is not None:

@@ -8,7 +8,7 @@ from flashgc.command.show.sentences import show_sentences
 from flashgc.studies.fleets.describe import SENTENCES
 from flashgc.studies.fleets.outcome import Fleet
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
-from flashgc.units import format_size
+from flashgc.units import format_size, many
 
 #: Width of a policy's name in characters.
 NAME = 30
@@ -48,15 +48,11 @@ def show_fleet(fleet: Fleet) -> None:
 
 
 def _work(fleet: Fleet) -> list[str]:
-    cells = f"{_volumes(fleet.volumes)}, {len(fleet)} cells"
+    cells = f"{many(fleet.volumes, 'volume')}, {len(fleet)} cells"
     return [
         f"{cells}: {fleet.ran} run, {fleet.found} found in {fleet.results}; the spool took "
         f"{format_size(fleet.spool_bytes)}"
     ]
-
-
-def _volumes(count: int) -> str:
-    return "1 volume" if count == 1 else f"{count} volumes"
 
 
 def _figure(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.studies.identifying.describe import signed
-from flashgc.terminal.render import LEFT, RIGHT, Text, console, folded, is_plain, show, table
+from flashgc.terminal.render import LEFT, RIGHT, Text, console, folded, show, table
 from flashgc.units import format_share
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def show_identification(identification: Identification) -> None:
 
 
 def _show(out: Console, identification: Identified) -> None:
-    out.print(Text(identification.name, style="" if is_plain(out) else "bold cyan"), soft_wrap=True)
+    out.print(Text(identification.name, style="bold cyan"), soft_wrap=True)
     for finding in identification.findings:
-        out.print(Text(finding.sentence), soft_wrap=is_plain(out))
+        out.print(Text(finding.sentence))
     if not identification.ranking:
         return
     out.print()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flashgc.results.ranked import ENDS, drive_writes
-from flashgc.units import format_count, format_duration
+from flashgc.units import format_count, format_duration, many
 
 if TYPE_CHECKING:
     from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
@@ -70,7 +70,7 @@ def _why(life: Lifetime) -> str:
     )
     parts = [f"{text} in {count}" for count, text in reasons if count]
     runs = life.reserve_used_up + life.pool_ran_dry
-    return f", {', '.join(parts)} of {runs} run{'s' if runs != 1 else ''}" if parts else ""
+    return f", {', '.join(parts)} of {many(runs, 'run')}" if parts else ""
 
 
 def _wear(wear: Wear | None) -> str:

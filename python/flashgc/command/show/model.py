@@ -20,7 +20,7 @@ from flashgc.terminal.render import (
     table,
     unicode,
 )
-from flashgc.units import format_count, format_share
+from flashgc.units import format_count, format_share, many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def listing() -> None:
     out.print()
     out.print(
         "flashgc model NAME --help describes one, with its formula and its source.",
-        style="" if is_plain(out) else "dim",
+        style="dim",
     )
 
 
@@ -81,7 +81,7 @@ def show_validation(info: Model, both: Validation, *, distribution: bool) -> Non
         measured += f" {plus_minus}{half:.4f}"
     runs = len(simulated.run_values)
     if simulated.measured:
-        note = f"  by simulation (95%, {runs} run{'s' if runs != 1 else ''})"
+        note = f"  by simulation (95%, {many(runs, 'run')})"
         out.print(Text(f"{'':21}{measured}{note}"))
     out.print()
     rows = _facts(info, result)
@@ -101,7 +101,7 @@ def show_validation(info: Model, both: Validation, *, distribution: bool) -> Non
 
 def _headline(out: Console, figure: str, note: str) -> None:
     line = Text()
-    line.append("write amplification  ", style="" if is_plain(out) else "bold")
+    line.append("write amplification  ", style="bold")
     line.append(figure, style="bold cyan")
     line.append(note)
     out.print(line)

@@ -49,11 +49,11 @@ def show_ranked(comparison: Comparison) -> None:
     if comparison.ranking:
         show(out, listing)
     for result in comparison.unmeasured:
-        out.print(f"{result.policy}: nothing was measured.", soft_wrap=is_plain(out))
+        out.print(f"{result.policy}: nothing was measured.")
     differing = differences(results)
     if differing:
         out.print()
-        out.print("They differ in", style="" if is_plain(out) else "bold")
+        out.print("They differ in", style="bold")
         rows = list(differing.items())
         show(out, facts(out, [(name, _values_once(name, values)) for name, values in rows[:_MOST]]))
         if len(rows) > _MOST:

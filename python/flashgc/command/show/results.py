@@ -22,7 +22,7 @@ from flashgc.terminal.render import (
     table,
     unicode,
 )
-from flashgc.units import format_count, format_share, format_size
+from flashgc.units import format_count, format_share, format_size, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def show_run(result: Result) -> None:
     headline.append(f"{what}  ", style="bold" if not is_plain(out) else "")
     headline.append(amplification(result, plus_minus) + unit, style="bold cyan")
     spread = "  mean, " if cached else "  95%, "
-    spread += f"{runs} run{'s' if runs != 1 else ''}{identical(result)}"
+    spread += f"{many(runs, 'run')}{identical(result)}"
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
@@ -158,7 +158,7 @@ def show_comparison(comparison: Comparison) -> None:
         out.print(Text(legend, style="dim"))
     for result in comparison.unmeasured:
         title = varied.name(result, varied.differing(results), policy_name(out))
-        out.print(f"{title}: {_nothing(result)}.", soft_wrap=is_plain(out))
+        out.print(f"{title}: {_nothing(result)}.")
     show_verdicts(out, comparison)
 
 
@@ -172,7 +172,7 @@ def show_verdicts(out: Console, comparison: Comparison) -> None:
         out.print()
     for finding in findings:
         line = finding.sentence.replace("±", unicode(out, "±", "+-"))
-        out.print(line, soft_wrap=is_plain(out))
+        out.print(line)
 
 
 def show_left_out(comparison: Comparison) -> None:
@@ -181,7 +181,7 @@ def show_left_out(comparison: Comparison) -> None:
     if comparison.left_out:
         out.print()
     for left_out in comparison.left_out:
-        out.print(f"left out: {left_out.name}: {left_out.reason}", soft_wrap=is_plain(out))
+        out.print(f"left out: {left_out.name}: {left_out.reason}")
 
 
 #: The mark of figures that are not steady, or not known exactly enough.
@@ -272,7 +272,7 @@ def replayed(result: Result) -> list[tuple[str, Text | str]]:
         return []
     text = _trace(trace)
     if trace.passes is not None:
-        text += f"; {_passes(trace.passes)} measured"
+        text += f"; {many(trace.passes, 'pass', 'passes')} measured"
         if trace.warmup_passes:
             text += f" after {trace.warmup_passes} of warm-up"
     return [("trace", text)]
@@ -283,10 +283,6 @@ def _trace(trace: Replayed) -> str:
         f"{format_count(trace.pages)} pages, {format_count(trace.page_writes)} page writes a pass, "
         f"overwrite factor {trace.overwrite:.2f}"
     )
-
-
-def _passes(passes: int) -> str:
-    return f"{passes} pass{'es' if passes != 1 else ''}"
 
 
 def _nothing(result: Result) -> str:

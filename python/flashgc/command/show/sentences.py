@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from flashgc.terminal.render import is_plain
-
 if TYPE_CHECKING:
     from flashgc.terminal.render import Console
 
@@ -19,7 +17,7 @@ def show_sentences(out: Console, sentences: Iterable[str]) -> None:
     """Print each sentence in its own lines."""
     for sentence in sentences:
         for line in _wrapped(sentence, WIDTH):
-            out.print(line, markup=False, soft_wrap=is_plain(out))
+            out.print(line, markup=False)
 
 
 def show_facts(out: Console, facts: Sequence[tuple[str, str]]) -> None:

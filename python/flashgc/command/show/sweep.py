@@ -10,7 +10,7 @@ from flashgc.studies.sweep.cost import PAGE, PICK
 from flashgc.studies.sweep.outcome import Sweep
 from flashgc.studies.sweep.sweep import Plan
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
-from flashgc.units import format_duration
+from flashgc.units import format_duration, many
 
 #: Findings that are printed below the table; others are warnings.
 SENTENCES = frozenset(("cells-cannot", "cells-failed", "cells-missing"))
@@ -23,19 +23,19 @@ def show_plan(plan: Plan, jobs: str) -> None:
     out = console()
     used = cores(parse_jobs(jobs, "--jobs"))
     basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
-    out.print(f"{_counted(plan.cells)}: {plan.missing} to run, {plan.found} found", highlight=False)
+    cells = many(plan.cells, "cell")
+    out.print(f"{cells}: {plan.missing} to run, {plan.found} found", highlight=False)
     if plan.cannot:
         out.print(f"{plan.cannot} cannot run; hint: flashgc sweep lists the reasons")
     if plan.failed:
         out.print(f"{plan.failed} failed before; hint: --retry runs them again")
     if plan.missing:
-        words = "core" if used == 1 else "cores"
         took = format_duration(plan.seconds_on(used))
-        out.print(f"about {took} on {used} {words}, {basis}")
+        out.print(f"about {took} on {many(used, 'core')}, {basis}")
     if plan.in_python:
         out.print(
-            f"an estimate: {_counted(plan.in_python)} of policies in Python, one at a time, with "
-            f"{PICK * 1e6:g} us a pick and {PAGE * 1e6:g} us a page placed",
+            f"an estimate: {many(plan.in_python, 'cell')} of policies in Python, one at a time, "
+            f"with {PICK * 1e6:g} us a pick and {PAGE * 1e6:g} us a page placed",
             highlight=False,
         )
 
@@ -66,16 +66,12 @@ def show_swept(swept: Sweep, shard: str | None = None) -> None:
             out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
         out.print()
     out.print(
-        f"{_counted(len(swept))}: {swept.ran} run, {swept.found} found in {swept.results}"
+        f"{many(len(swept), 'cell')}: {swept.ran} run, {swept.found} found in {swept.results}"
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
     sentences = [finding.text for finding in swept.findings if finding.id in SENTENCES]
     show_sentences(out, sentences)
-
-
-def _counted(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _word(text: str, *, plain: bool) -> str:

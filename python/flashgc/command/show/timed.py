@@ -22,7 +22,14 @@ from flashgc.terminal.render import (
     table,
     unicode,
 )
-from flashgc.units import format_count, format_rate, format_share, format_size, format_time
+from flashgc.units import (
+    format_count,
+    format_rate,
+    format_share,
+    format_size,
+    format_time,
+    many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -51,7 +58,7 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
     headline.append("response time  ", style="bold" if not is_plain(out) else "")
     headline.append(figure(result, plus_minus), style="bold cyan")
     runs = len(timing.mean_us_runs)
-    spread = f"  mean, {runs} run{'s' if runs != 1 else ''}{identical(result)}"
+    spread = f"  mean, {many(runs, 'run')}{identical(result)}"
     headline.append(spread if result.measured else " nothing was measured", style="dim")
     out.print(headline)
     out.print()
@@ -74,7 +81,7 @@ def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
         out.print(Text(f"slowest {first}", style="bold" if not is_plain(out) else ""))
         out.print(f"  {second}")
         for line in chart(entry):
-            out.print(line, soft_wrap=is_plain(out))
+            out.print(line)
 
 
 def clock(result: Result) -> Timing:
@@ -240,9 +247,6 @@ DETAILS = (
 
 
 def _hardware(timed: Mapping[str, Scalar]) -> str:
-    def many(number: Scalar, what: str) -> str:
-        return f"{number} {what}{'s' if number != 1 else ''}"
-
     device = f"{timed['device']}: " if timed.get("device") else ""
     given = "".join(f", {what} {timed[key]}" for key, what in DETAILS if timed.get(key))
     return (
@@ -297,7 +301,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
         out.print(Text(LEGEND, style="dim"))
     for result in comparison.unmeasured:
         text = "/".join(of(result) for of in parts.values())
-        out.print(f"{text}: nothing was measured.", soft_wrap=is_plain(out))
+        out.print(f"{text}: nothing was measured.")
 
 
 def _cells(out: Console, rank: Rank) -> list[Text | str]:

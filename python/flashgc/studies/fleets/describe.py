@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from flashgc.results.findings import Finding, Rules, without_numbers
 from flashgc.studies.fleets.outcome import ROUNDED, Fleet, FleetPolicy
+from flashgc.units import many
 
 RULES = Rules("fleet")
 #: The most reasons of each kind that are listed.
@@ -51,8 +52,8 @@ def _against(first: str, policy: FleetPolicy, comparisons: int) -> Finding:
         words += f" in {comparisons} comparisons"
     chance = "below 1e-9" if signs.p < 1e-9 else f"{signs.p:.2g}"
     return rule.found(
-        f"{policy.name} writes less than {first} on {_volumes(signs.less)}, more on {signs.more}, "
-        f"as much on {signs.same}: {words} (sign test, p {chance})",
+        f"{policy.name} writes less than {first} on {many(signs.less, 'volume')}, "
+        f"more on {signs.more}, as much on {signs.same}: {words} (sign test, p {chance})",
         less=signs.less,
         more=signs.more,
         same=signs.same,
@@ -96,12 +97,8 @@ def _doubts(fleet: Fleet) -> Iterator[Finding]:
         )
     if fleet.rounded:
         yield RULES["whole-blocks"].found(
-            f"{_volumes(fleet.rounded)} with a result: blocks are whole, so their drives have "
-            f"{ROUNDED:g} times the spare factor asked for, or more",
+            f"{many(fleet.rounded, 'volume')} with a result: blocks are whole, so "
+            f"their drives have {ROUNDED:g} times the spare factor asked for, or more",
             "a smaller --pages-per-block",
             volumes=fleet.rounded,
         )
-
-
-def _volumes(count: int) -> str:
-    return "1 volume" if count == 1 else f"{count} volumes"

@@ -31,6 +31,7 @@ from flashgc.studies.fleets import describe
 from flashgc.studies.fleets.outcome import Fleet, FleetCell, cell_of, policies_of, rounded
 from flashgc.studies.fleets.volumes import BY, Volume, Volumes, source_of, split
 from flashgc.studies.study import jobs_of, refuse
+from flashgc.units import many
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,8 @@ class Work(Cells):
 
 
 def _of_cells(count: int, volume: int | str, finding: Finding) -> Finding:
-    """A finding on ``count`` cells, with ``volume`` as an example."""
-    cells = "cell" if count == 1 else "cells"
-    claim = f"{count} {cells}, such as volume {volume}: {finding.claim}"
+    """A finding of this many cells, one of which is that of ``volume``."""
+    claim = f"{many(count, 'cell')}, such as volume {volume}: {finding.claim}"
     return dataclasses.replace(finding, claim=claim, evidence={**finding.evidence, "cells": count})
 
 
@@ -302,5 +302,4 @@ def _check_results(path: Path, option: str) -> None:
 def _notes(volumes: Volumes) -> Iterator[str]:
     yield from volumes.notes
     if volumes.skipped:
-        lines = "1 bad line" if volumes.skipped == 1 else f"{volumes.skipped} bad lines"
-        yield f"{lines} of the trace left out"
+        yield f"{many(volumes.skipped, 'bad line')} of the trace left out"

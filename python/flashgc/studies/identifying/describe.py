@@ -11,7 +11,7 @@ from flashgc._documents import Json
 from flashgc.results.findings import Finding, Rules
 from flashgc.studies.identifying.fit import LEAST_CHANCE, REJECTED, Interval
 from flashgc.studies.identifying.outcome import Further, Identified, Ranked, WhatIf
-from flashgc.units import format_share
+from flashgc.units import format_share, many
 
 #: The most schemes that a sentence names; of more, the number is given.
 _NAMED = 6
@@ -57,7 +57,7 @@ def _best(group: Identified, best: Ranked) -> Finding:
     name = "best-explanation" if group.is_explained else "nearest-scheme"
     lead = "Best explanation among" if group.is_explained else "Nearest of"
     return RULES[name].found(
-        f"{lead} {_counted(len(group.ranking), 'scheme')}: {_name(best)} with {spares} spare; it "
+        f"{lead} {many(len(group.ranking), 'scheme')}: {_name(best)} with {spares} spare; it "
         f"is off by {format_share(explanation.rms)} (rms) and {format_share(explanation.largest)} "
         f"at most (at {workloads[worst]})",
         scheme=_name(best),
@@ -155,7 +155,7 @@ def _beaten(group: Identified) -> Iterator[Finding]:
     if beaten:
         nearest = beaten[0].explanation
         yield RULES["beaten"].found(
-            f"The best beats {_counted(len(beaten), 'other')}; the nearest of them is "
+            f"The best beats {many(len(beaten), 'other')}; the nearest of them is "
             f"{_name(beaten[0])}, off by {format_share(nearest.rms)} (rms) and "
             f"{format_share(nearest.largest)} at most",
             schemes=len(beaten),
@@ -188,7 +188,7 @@ def _deciding(group: Identified) -> Iterator[Finding]:
         return
     yield RULES["deciding-workload"].found(
         f"Measure {first.workload} next: {_expected(group, first)}. That tells "
-        f"{first.pairs_told_apart} of {_counted(first.pairs, 'pair')} apart",
+        f"{first.pairs_told_apart} of {many(first.pairs, 'pair')} apart",
         **evidence,
     )
 
@@ -234,10 +234,6 @@ def _name(ranked: Ranked) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def signed(share: float) -> str:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-#: The share of a whole run for each rung.
+from flashgc.units import many
+
+#: The share of a run that each rung has.
 OF_RUN = (0.25, 0.5, 1.0)
 #: The share of the tuned part of a trace for each rung. It begins large, because the begin of a
 #: trace differs from the rest. Of 101 configurations on the trace that flashgc includes, the ten
@@ -76,8 +78,7 @@ def of_seeds(config: Mapping[str, Any], runs: int, *, whole: bool) -> Course:
         parts = tuple(
             Part({"seed": seed, "length": length}, of_run) for seed in range(first, first + count)
         )
-        seeds = f"{count} seed{'s' if count > 1 else ''}"
-        rungs.append(Stage(of_run, parts, f"{of_run:.0%} of the run, {seeds}"))
+        rungs.append(Stage(of_run, parts, f"{of_run:.0%} of the run, {many(count, 'seed')}"))
     others = tuple(Part({"seed": first + runs + index}, 1.0) for index in range(runs))
     return Course(
         tuple(rungs),

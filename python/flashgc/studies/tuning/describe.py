@@ -8,6 +8,7 @@ from flashgc._documents import Json
 from flashgc.results.findings import Finding, Rules, doubts_of
 from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import Entry, Tuned
+from flashgc.units import many
 
 RULES = Rules("tune")
 
@@ -111,20 +112,18 @@ def _skipped(tuned: Tuned) -> list[Finding]:
     rule = RULES["skipped"]
     findings = [
         rule.found(
-            f"{_counted(skipped.count)} that cannot run {'was' if skipped.count == 1 else 'were'} "
-            f"skipped: {skipped.reason.partition('; hint: ')[0]}",
+            f"{many(skipped.count, 'combination')} that cannot run "
+            f"{'was' if skipped.count == 1 else 'were'} skipped: "
+            + skipped.reason.partition("; hint: ")[0],
             combinations=skipped.count,
         )
         for skipped in tuned.skipped[:_REASONS]
     ]
     if rest := sum(skipped.count for skipped in tuned.skipped[_REASONS:]):
-        claim = f"{_counted(rest)} more {'was' if rest == 1 else 'were'} skipped (--json says why)"
+        more = f"{many(rest, 'combination')} more {'was' if rest == 1 else 'were'}"
+        claim = f"{more} skipped (--json says why)"
         findings.append(rule.found(claim, combinations=rest))
     return findings
-
-
-def _counted(count: int) -> str:
-    return f"{count} combination{'' if count == 1 else 's'}"
 
 
 def _stopped(tuned: Tuned) -> list[Finding]:
