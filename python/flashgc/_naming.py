@@ -27,9 +27,9 @@ def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str
     >>> name(configs[1], configs[1:])
     'fifo'
     """
-    everywhere = [dict(_fields(other)) for other in configs]
+    everywhere = [dict(fields(other)) for other in configs]
     words: list[str] = []
-    for key, value in _fields(config):
+    for key, value in fields(config):
         if key == "victim":
             words.insert(0, str(value))
         elif key not in FOLLOWS and any(other.get(key) != value for other in everywhere):
@@ -38,9 +38,10 @@ def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str
     return ", ".join(words)
 
 
-def _fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a configuration, those of its parts like its own."""
     for key, value in config.items():
         if isinstance(value, Mapping):
-            yield from _fields(value)
+            yield from fields(value)
         else:
             yield key, value

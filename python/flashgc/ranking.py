@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc._naming import FOLLOWS
+from flashgc._naming import FOLLOWS, fields
 from flashgc.results import Comparison, Result
 
 
@@ -70,18 +70,13 @@ def differences(results: Sequence[Result]) -> dict[str, list[str]]:
     >>> differences(made)
     {'spare': ['0.07', '0.1']}
     """
-    fields = [dict(_fields(result.to_dict()["config"])) for result in results]
-    names = dict.fromkeys(name for config in fields for name in config)
+    whole: list[Any] = [result.to_dict()["config"] for result in results]
+    configs = [
+        {name: value for name, value in fields(config) if value is not None} for config in whole
+    ]
+    names = dict.fromkeys(name for config in configs for name in config)
     return {
-        name: [str(config.get(name, "none")) for config in fields]
+        name: [str(config.get(name, "none")) for config in configs]
         for name in names
-        if name not in FOLLOWS and len({str(config.get(name)) for config in fields}) > 1
+        if name not in FOLLOWS and len({str(config.get(name)) for config in configs}) > 1
     }
-
-
-def _fields(config: Any) -> Iterator[tuple[str, Any]]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _fields(value)
-        elif value is not None:
-            yield key, value

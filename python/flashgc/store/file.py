@@ -211,10 +211,8 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """Return the outcome of the simulation with this key; ``None`` if there is none."""
-        rows = self._read(
-            f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) WHERE key = ?", (key,)
-        )
+        """Return the outcome of the simulation with this key; ``None`` without a whole one."""
+        rows = self._read(f"{_SELECT} WHERE key = ?", (key,))
         return self._kept(rows[0]) if rows else None
 
     def each(self, wanted: Sequence[Condition] = ()) -> Iterator[tuple[str, str, Kept]]:
@@ -224,10 +222,7 @@ class Store:
         """
         where, values = self._where(wanted)
         try:
-            rows = self._connection.execute(
-                f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id){where} ORDER BY id",
-                values,
-            )
+            rows = self._connection.execute(f"{_SELECT}{where} ORDER BY id", values)
             self._until = time.monotonic() + _LONGEST
             for row in rows:
                 yield row[_KEY], row[_WORK], self._kept(row)
@@ -241,11 +236,7 @@ class Store:
         for begin in range(0, len(keys), 500):
             some = keys[begin : begin + 500]
             marks = ", ".join("?" * len(some))
-            rows = self._read(
-                f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) "
-                f"WHERE key IN ({marks})",
-                some,
-            )
+            rows = self._read(f"{_SELECT} WHERE key IN ({marks})", some)
             for row in rows:
                 texts[row[_KEY]] = "failed" if self._is_damaged(row) else row[_STATUS]
         return texts
@@ -261,8 +252,7 @@ class Store:
         speed.
         """
         rows = self._read(
-            f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) "
-            "WHERE status = 'result' AND seconds > 0 ORDER BY id DESC LIMIT 100"
+            f"{_SELECT} WHERE status = 'result' AND seconds > 0 ORDER BY id DESC LIMIT 100"
         )
         entries: dict[str, list[float]] = {}
         for kept in map(self._kept, rows):
@@ -394,10 +384,8 @@ class Store:
         return copied
 
     def _whole_rows(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """All rows with their documents, each with its number."""
-        rows = self._connection.execute(
-            f"SELECT id, {_WHOLE} FROM results LEFT JOIN documents USING (id)"
-        )
+        """All rows with their documents, by number."""
+        rows = self._connection.execute(_SELECT.replace("SELECT", "SELECT id,", 1))
         for number, *row in rows:
             yield number, tuple(row)
 
@@ -532,6 +520,7 @@ class Store:
 
 #: The columns of a row with its documents, and the indices of some of them.
 _WHOLE = ", ".join((*schema.SUMMED, "sum", "config", "asked", "result"))
+_SELECT = f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id)"
 _KEY, _STATUS, _WORK = (schema.SUMMED.index(name) for name in ("key", "status", "work"))
 
 #: The reason of a damaged result.

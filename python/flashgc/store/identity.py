@@ -35,9 +35,8 @@ class Read:
     """A file that a configuration reads."""
 
     digest: str
-    #: The Python policy that imports the file from its own folder, or whose own file it is.
+    #: The policy in Python that imports it from beside its own file.
     by: str = ""
-    is_own: bool = False
 
 
 #: Files by name.
