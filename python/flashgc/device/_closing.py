@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Self
+
+
+@contextlib.contextmanager
+def descriptor(number: int) -> Iterator[int]:
+    """The descriptor of an open file, which the end of the ``with`` closes."""
+    try:
+        yield number
+    finally:
+        os.close(number)
 
 
 class Closing(ABC):

@@ -23,6 +23,7 @@ from typing import Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, state, trust, writers
 from flashgc.device import up as upping
+from flashgc.device._closing import descriptor
 from flashgc.device.processes import began, family, is_ending, send, with_variable
 
 #: Files of the notes on a folder: its owner and path, and the processes started in it.
@@ -155,21 +156,19 @@ def remove(folder: Path, inode: list[int] | None) -> bool:
         parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
-    try:
+    with descriptor(parent):
         if inode is not None:
             try:
                 opened = _opened(folder.name, parent)
             except FileNotFoundError:
                 return True
             except OSError:
-                return False  # It is another user's file by now.
-            try:
+                return False  # It is no folder any more: somebody else's.
+            with descriptor(opened):
                 status = os.fstat(opened)
                 if [status.st_dev, status.st_ino] != inode or status.st_uid != os.geteuid():
                     return False
                 _empty(opened, status.st_dev)
-            finally:
-                os.close(opened)
         try:
             os.rmdir(folder.name, dir_fd=parent)
         except FileNotFoundError:
@@ -177,8 +176,6 @@ def remove(folder: Path, inode: list[int] | None) -> bool:
         except OSError:
             return False
         return True
-    finally:
-        os.close(parent)
 
 
 def _opened(name: str, parent: int) -> int:
@@ -198,12 +195,9 @@ def _empty(folder: int, device: int) -> None:
             if not stat.S_ISDIR(status.st_mode):
                 os.unlink(name, dir_fd=folder)
                 continue
-            opened = _opened(name, folder)
-            try:
+            with descriptor(_opened(name, folder)) as opened:
                 if os.fstat(opened).st_dev == device:
                     _empty(opened, device)
-            finally:
-                os.close(opened)
             os.rmdir(name, dir_fd=folder)
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from flashgc._core import ConfigError
-from flashgc.device import trust
+from flashgc.device import _closing, trust
 
 #: Subfolders: notes on drives that are up; logs of servers; control sockets; FUSE mounts; notes on
 #: scratch folders; notes on drives that only root has changed.
@@ -91,10 +91,8 @@ def _private(path: Path) -> None:
         opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; hint: remove it") from None
-    try:
+    with _closing.descriptor(opened):
         status = os.fstat(opened)
-    finally:
-        os.close(opened)
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise ConfigError(
             f"{path} belongs to user {status.st_uid} with mode {stat.S_IMODE(status.st_mode):o}, "

@@ -34,6 +34,7 @@ from flashgc.device import (
     trust,
     writers,
 )
+from flashgc.device._closing import descriptor
 from flashgc.device.control import Client
 from flashgc.device.serving import THREADS, UNIX
 from flashgc.device.writers import Writers
@@ -342,26 +343,22 @@ def take_recording(done: Up) -> None:
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return
-    try:
-        # From here on nobody else can change the folder, whatever its mode was.
+    with descriptor(inside):
+        # From here on nobody else changes what is in it, whatever its mode was.
         os.fchown(inside, os.geteuid(), os.getegid())
         os.fchmod(inside, 0o700)
         name = target.name
         with contextlib.suppress(FileNotFoundError):
             recording = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
-            try:
+            with descriptor(recording):
                 status = os.fstat(recording)
                 if status.st_uid == done.user and status.st_nlink == 1:
                     os.fchown(recording, os.geteuid(), os.getegid())
                     os.fchmod(recording, 0o600)
                     os.rename(name, target, src_dir_fd=inside)
-            finally:
-                os.close(recording)
         for left in os.listdir(inside):
             with contextlib.suppress(OSError):
                 os.unlink(left, dir_fd=inside)
-    finally:
-        os.close(inside)
     with contextlib.suppress(OSError):
         folder.rmdir()
 
@@ -421,13 +418,11 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
     # The server outlives this process, so its output goes to a file.
     log = log_of(done)
     log.unlink(missing_ok=True)
-    writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
-        # An address given by the user follows this one, and takes precedence.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with descriptor(os.open(log, flags, 0o600)) as writer:
+        # An address that somebody gave comes behind this one, and counts.
         front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
         server, answer = start(opened, (*front, *serve), runner, writer, began)
-    finally:
-        os.close(writer)
     _CHILDREN[server.pid] = server
     done.server, done.began = server.pid, processes.began(server.pid)
     if not answer:

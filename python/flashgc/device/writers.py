@@ -24,7 +24,7 @@ from typing import NewType
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.device import state
+from flashgc.device import _closing, state
 
 #: Options for ``mount`` that this module has approved. Drives are mounted only with such options.
 MountOptions = NewType("MountOptions", tuple[str, ...])
@@ -169,13 +169,9 @@ def sweep() -> None:
                 path.unlink()
 
 
-@contextlib.contextmanager
-def _open(file: Path) -> Iterator[int]:
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _open(file: Path) -> contextlib.AbstractContextManager[int]:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return _closing.descriptor(os.open(file, flags))
 
 
 def _is_noted(descriptor: int) -> bool:

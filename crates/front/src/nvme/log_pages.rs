@@ -1,5 +1,15 @@
 //! Log pages: errors, health, firmware, effects of commands, endurance, the log of OCP, discovery.
 //!
+//! # Adding a log page
+//!
+//! 1. In this file, its number in `page` and in `page::OF_DRIVE`, which is what a host sees as
+//!    supported; a `#[repr(C)]` struct of its bytes, with the section of the specification if you have
+//!    read it; and a function that fills the struct.
+//! 2. In `admin.rs`, the call of that function in `log`.
+//! 3. In `tests.rs`, its layout by hand. `logs_are_read_whole_and_in_parts` in
+//!    `crates/front/tests/nvme_admin.rs` reads every page that is listed, and expects an error for all
+//!    others.
+//!
 //! # Source
 //! NVM Express Base Specification 2.0, section 5.16; OCP Datacenter NVMe SSD Specification 2.0,
 //! section 4.8.6.

@@ -20,6 +20,7 @@ from pathlib import Path
 from flashgc import Device, _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device._closing import descriptor
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.cutting.log import Log
 from flashgc.device.logged import served
@@ -83,15 +84,13 @@ class Workload:
     def _disturb(self) -> None:
         """Write data that reaches the drive at once and is never synced."""
         draw = self._draw
-        noise = os.open(self._folder / "noise", os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
-        try:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_DIRECT
+        with descriptor(os.open(self._folder / "noise", flags)) as noise:
             for _ in range(draw.randrange(6)):
                 size = draw.randrange(1, 9) * PAGE
                 with mmap.mmap(-1, size) as data:
                     data.write(draw.randbytes(size))
                     os.pwrite(noise, data, draw.randrange(NOISE // PAGE) * PAGE)
-        finally:
-            os.close(noise)
 
     def _note(self, begin: int, kind: str, name: str, after: bytes | None) -> None:
         before = self._contents.get(name)
@@ -103,11 +102,8 @@ class Workload:
         self.history.setdefault(name, []).append(change)
 
     def _sync_folder(self) -> None:
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
+        with descriptor(os.open(self._folder, os.O_RDONLY)) as folder:
             os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _random(self) -> bytes:
         return self._draw.randbytes(self._draw.randrange(1, LARGEST))

@@ -22,14 +22,13 @@ from flashgc._core import DriveError
 from flashgc.device import processes
 from flashgc.device._closing import Worker
 from flashgc.device.campaign import postgres
-from flashgc.device.campaign.cuts import check
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.campaign.standing import Standing
 from flashgc.device.control import PAGE, Client
 from flashgc.device.hints.page_cache import check_tracepoints
 from flashgc.device.hints.stream import load as psycopg
 from flashgc.device.pace import Pace
-from flashgc.device.postgres import PostgresError, tpcc
+from flashgc.device.postgres import tpcc
 from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.postgres.tpcc.running import mix
 from flashgc.device.scratch import note
@@ -217,30 +216,19 @@ def lacks() -> str | None:
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
     """Run the load for this many seconds, and kill a random part about every ten seconds."""
     standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
-    try:
-        with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:
-            cluster.start()
-            followers = [
-                Follower(
-                    folder, "postgres", "--dsn", cluster.database.dsn, "--device", standing.file
-                ),
-                Follower(
-                    folder, "page-cache", "--mount", standing.mount, "--device", standing.file
-                ),
-            ]
-            with contextlib.ExitStack() as ends:
-                for follower in followers:
-                    ends.callback(follower.kill)
-                _Stand(level, standing, cluster, followers, random.Random(seed)).run(pace, seconds)
-                for follower in followers:
-                    follower.end()
-            cluster.stop()
-            cluster.run("pg_checksums", "--check", "-D", cluster.data)
-    except PostgresError as error:
-        raise BrokenPromiseError(str(error)) from None
-    finally:
-        standing.down()
-    check(standing.file)
+    with postgres.clustered(standing, folder, OPTIONS) as cluster:
+        cluster.start()
+        device = ("--device", standing.file)
+        followers = [
+            Follower(folder, "postgres", "--dsn", cluster.database.dsn, *device),
+            Follower(folder, "page-cache", "--mount", standing.mount, *device),
+        ]
+        with contextlib.ExitStack() as ends:
+            for follower in followers:
+                ends.callback(follower.kill)
+            _Stand(level, standing, cluster, followers, random.Random(seed)).run(pace, seconds)
+            for follower in followers:
+                follower.end()
 
 
 class _Stand:

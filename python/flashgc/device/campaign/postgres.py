@@ -10,7 +10,7 @@ import contextlib
 import random
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,16 @@ def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
     """Run pgbench for this many seconds; kill database and drive about every half minute."""
     standing = Standing(folder, "768MiB")
+    with clustered(standing, folder, OPTIONS) as cluster:
+        _kills(level, pace, standing, cluster, random.Random(seed), seconds)
+
+
+@contextlib.contextmanager
+def clustered(standing: Standing, folder: Path, options: Mapping[str, str]) -> Iterator[Cluster]:
+    """A cluster on a drive; the check sums of both are looked at in the end."""
     try:
-        with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:
-            _kills(level, pace, standing, cluster, random.Random(seed), seconds)
+        with Cluster(folder, standing.mount / "cluster", options) as cluster:
+            yield cluster
             cluster.stop()
             cluster.run("pg_checksums", "--check", "-D", cluster.data)
     except PostgresError as error:

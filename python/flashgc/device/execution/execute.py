@@ -18,7 +18,7 @@ from flashgc.device import failures, making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.execution.marks import FIRST, Marks, ServerLog
-from flashgc.device.execution.outcome import Executed, phases_of
+from flashgc.device.execution.outcome import Executed, growth, phases_of
 from flashgc.device.execution.running import Command, Signals, run, sync
 from flashgc.device.execution.samples import Sample, Watch, parts_of, tail_of
 from flashgc.device.execution.source import PAST, RUN, Source
@@ -392,20 +392,16 @@ class _Run:
 
     def _judged(self, seen: _Seen, written: Written) -> Executed:
         after, before = seen.after, seen.before
-
-        def grown(name: str) -> int:
-            return int(after["counters"][name]) - int(before["counters"][name])
-
         page = after["page_bytes"]
-        host, copied = grown("host_pages_written"), grown("copied_pages")
-        host_bytes = grown("host_bytes_written")
+        begin, end = before["counters"], after["counters"]
+        figures = growth(begin, end, page)
         judged = json.loads(
             _core.judged(
                 (after["blocks"], after["pages_per_block"], after["capacity_bytes"] // page),
                 after["blocks_kept_erased"],
                 parts_of(seen.samples),
-                host + copied,
-                grown("erases"),
+                figures["flash_bytes"] // page,
+                figures["erases"],
                 {"drive.capacity": "--capacity"},
             )
         )
@@ -417,18 +413,10 @@ class _Run:
             filesystem=self.up.filesystem,
             drive=self.made,
             written=written,
-            host_bytes=host_bytes,
-            flash_bytes=(host + copied) * page,
-            write_amplification=(host + copied) * page / host_bytes if host_bytes else None,
             tail_amplification=tail_of(seen.samples),
-            filesystem_overhead=host_bytes / written.bytes if written.bytes else None,
-            read_bytes=grown("host_bytes_read"),
-            trimmed_bytes=grown("trimmed_bytes"),
-            trimmed_data_bytes=grown("trimmed_pages") * page,
-            copied_pages=copied,
-            collections=grown("collections"),
-            erases=grown("erases"),
-            flushes=grown("flushes"),
+            filesystem_overhead=figures["host_bytes"] / written.bytes if written.bytes else None,
+            trimmed_bytes=end["trimmed_bytes"] - begin["trimmed_bytes"],
+            trimmed_data_bytes=(end["trimmed_pages"] - begin["trimmed_pages"]) * page,
             latency_us=after["latency_us"],
             samples=seen.samples,
             phases=phases if len(phases) > 1 else [],
@@ -440,6 +428,7 @@ class _Run:
             findings=[],
             realtime=after.get("realtime"),
             streams=None if self.streams is None else streams_between(self.streams, before, after),
+            **figures,
         )
         log = None if seen.has_log else self.command.server_log
         met = after["faults"]["met"] - before["faults"]["met"]

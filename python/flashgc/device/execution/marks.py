@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from flashgc._core import DriveError
-from flashgc.device._closing import Worker
+from flashgc.device._closing import Worker, descriptor
 from flashgc.device.scratch import PIPE
 
 #: Log lines that begin a phase, and the phase's name, for PostgreSQL 13 to 18 with English
@@ -199,7 +199,5 @@ def mark(path: str, name: str) -> None:
         raise DriveError(
             f"{PIPE}={path}: {error.strerror}; hint: flashgc device exec sets it"
         ) from None
-    try:
+    with descriptor(pipe):
         os.write(pipe, f"{name_of(name.encode())}\n".encode())
-    finally:
-        os.close(pipe)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -100,6 +100,23 @@ class Executed:
         return asdict(self)
 
 
+def growth(before: Mapping[str, int], after: Mapping[str, int], page: int) -> dict[str, Any]:
+    """The figures of a time that follow from the counters before and after it."""
+
+    def grown(name: str) -> int:
+        return int(after[name]) - int(before[name])
+
+    host_bytes = grown("host_bytes_written")
+    flash_bytes = (grown("host_pages_written") + grown("copied_pages")) * page
+    return {
+        "host_bytes": host_bytes,
+        "flash_bytes": flash_bytes,
+        "write_amplification": flash_bytes / host_bytes if host_bytes else None,
+        "read_bytes": grown("host_bytes_read"),
+        **{name: grown(name) for name in ("copied_pages", "collections", "erases", "flushes")},
+    }
+
+
 def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int) -> list[Phase]:
     """The phases in the state ``after`` the command; ``written`` are the counts when each ended."""
     raw = after["phases"]
@@ -109,12 +126,7 @@ def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int
     until = None
     lost = 0 if written[-1] is None else written[-1].lost
     for at, stat in enumerate(raw):
-
-        def grown(name: str, at: int = at) -> int:
-            return int(counters[at + 1][name]) - int(counters[at][name])
-
-        host, copied = grown("host_pages_written"), grown("copied_pages")
-        host_bytes, so_far = grown("host_bytes_written"), written[at]
+        so_far = written[at]
         handed = None if so_far is None else so_far.since(until, lost)
         phases.append(
             Phase(
@@ -124,15 +136,8 @@ def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int
                 written_bytes=None if handed is None else handed.bytes,
                 written_least=None if handed is None else handed.least,
                 written_most=None if handed is None else handed.most,
-                host_bytes=host_bytes,
-                flash_bytes=(host + copied) * page,
-                write_amplification=(host + copied) * page / host_bytes if host_bytes else None,
-                read_bytes=grown("host_bytes_read"),
-                copied_pages=copied,
-                collections=grown("collections"),
-                erases=grown("erases"),
-                flushes=grown("flushes"),
                 latency_us=stat["latency_us"],
+                **growth(counters[at], counters[at + 1], page),
             )
         )
         until = so_far

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import failures, mounts, programs
+from flashgc.device._closing import descriptor
 from flashgc.device.execution.tree import Tree
 
 #: The longest time, in seconds, until a signal is noticed that did not interrupt a call.
@@ -246,12 +247,9 @@ def until_ended(pid: int) -> None:
     A signal does not interrupt a waiting call if it comes just before the call, or goes to another
     thread; its handler would then run only when the child ends. So no call waits for long.
     """
-    ended = os.pidfd_open(pid)
-    try:
+    with descriptor(os.pidfd_open(pid)) as ended:
         while not select.select([ended], [], [], LOOK)[0]:
             pass
-    finally:
-        os.close(ended)
 
 
 def sync(mount: Path) -> None:

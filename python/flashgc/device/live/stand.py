@@ -14,6 +14,7 @@ from typing import Any
 
 from flashgc import Device, DriveError
 from flashgc.device import making, mounts, programs, realtime, serving, up
+from flashgc.device._closing import descriptor
 from flashgc.device.control import Client
 from flashgc.device.live.plan import COLLECTORS, MIB, Clock, Plan
 from flashgc.device.serving import Fronts
@@ -133,11 +134,8 @@ def attached(
         disk = folder / "disk"
         device = mounts.attach(disk)
         try:
-            held = os.open(device, os.O_RDONLY)
-            try:
+            with descriptor(os.open(device, os.O_RDONLY)):
                 yield Mounted(file, Path(device), device, disk)
-            finally:
-                os.close(held)
         finally:
             mounts.detach(device, disk)
 
