@@ -6,12 +6,16 @@ from typing import Any
 
 import click
 
+from flashgc._core import ConfigError
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
 from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
 from flashgc.command.output import Output
-from flashgc.studies.fleets.fleet import RESULTS, UNUSED
+from flashgc.registry import policies
+from flashgc.studies.fleets.describe import SENTENCES, reasons
+from flashgc.studies.fleets.fleet import RESULTS, UNUSED, fleet_with
 from flashgc.studies.fleets.volumes import BY
+from flashgc.terminal.progress import Bars
 
 
 @command(cls=GroupedCommand, constants={"RESULTS": RESULTS}, by=BY)
@@ -52,13 +56,8 @@ def fleet(
 
     To go on after a stop, give the same command again.
     """
-    from flashgc._core import ConfigError
     from flashgc.command.ended import at_once, code_of_cells
     from flashgc.command.show.fleet import show_fleet
-    from flashgc.registry import policies
-    from flashgc.studies.fleets.describe import SENTENCES, reasons
-    from flashgc.studies.fleets.fleet import fleet_with
-    from flashgc.terminal.progress import Bars
 
     given = asked(None, typed)
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:

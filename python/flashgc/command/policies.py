@@ -9,8 +9,11 @@ from typing import Any
 import click
 
 from flashgc import presets, registry
+from flashgc._core import ConfigError, suggest
+from flashgc._documents import dumps
 from flashgc.command.declaring import command
 from flashgc.registry import Entry
+from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
 #: Kinds of things that are chosen, by their keys in the JSON document: one of them, and the title
 #: of their table. GC presets have neither: their table is another.
@@ -56,8 +59,6 @@ def policies(name: str | None, as_json: bool) -> None:
       flashgc policies
       flashgc policies d-choices
     """
-    from flashgc._documents import dumps
-
     if name is not None:
         entries = find(name)
         if as_json:
@@ -77,8 +78,6 @@ def everything() -> list[tuple[str, Entry]]:
 
 def find(name: str) -> list[tuple[str, Entry]]:
     """The entries called ``name``; an unknown one is an error with a suggestion."""
-    from flashgc._core import ConfigError, suggest
-
     bare = name.split(":", maxsplit=1)[0]
     if entries := [(kind, entry) for kind, entry in everything() if entry.name == bare]:
         return entries
@@ -88,8 +87,6 @@ def find(name: str) -> list[tuple[str, Entry]]:
 
 def listing() -> None:
     """Prints the tables."""
-    from flashgc.terminal.render import LEFT, console, show, table
-
     out = console()
     for index, (key, title) in enumerate(
         (key, title) for key, (_, title) in KINDS.items() if title
@@ -152,8 +149,6 @@ def describe(entries: list[tuple[str, Entry]]) -> None:
 
 def _describe(entry: Entry, kind: str) -> None:
     import shutil
-
-    from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()
     out.print(entry.usage + kind, style="bold cyan")

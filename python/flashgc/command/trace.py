@@ -9,11 +9,17 @@ from typing import Any
 
 import click
 
+from flashgc._core import ConfigError, Control, TraceError, check
+from flashgc._documents import dumps
 from flashgc.command.common import F, complete
 from flashgc.command.declaring import command
 from flashgc.command.entrance import INTERRUPTED, OK, Suggesting
 from flashgc.command.options import FLAGS, help_text
 from flashgc.options import PATHS, choices
+from flashgc.registry import trace_formats, trace_layouts
+from flashgc.terminal.progress import Bar
+from flashgc.terminal.render import LEFT, console, facts, show, table, warn
+from flashgc.units import format_count, format_size, parse_count
 
 READ = (
     "workload.format",
@@ -79,11 +85,7 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
       flashgc trace stat TRACE.csv.gz
       flashgc trace stat TRACE --format spc --page-size 16KiB --json
     """
-    from flashgc._core import Control, TraceError
-    from flashgc._documents import dumps
     from flashgc.command.show.trace import show_stat
-    from flashgc.terminal.progress import Bar
-    from flashgc.terminal.render import warn
     from flashgc.traces import counted, evidence
 
     control = Control()
@@ -166,11 +168,7 @@ def convert(
       pg_waldump 000000010000000000000001 > wal.txt
       flashgc trace convert wal.txt wal.csv --as-dirty
     """
-    from flashgc._core import Control
-    from flashgc.terminal.progress import Bar
-    from flashgc.terminal.render import warn
     from flashgc.traces import converted
-    from flashgc.units import format_count, format_size, parse_count
 
     control = Control()
     own = {key: f"--{key.replace('_', '-')}" for key in ("native_devices", "leave_out", "filter")}
@@ -237,10 +235,7 @@ def synth(
     Example:
       flashgc trace synth hotcold:f=0.2,r=0.8 made.csv --pages 1e5 --requests 1e6
     """
-    from flashgc._core import Control, check
-    from flashgc.terminal.progress import Bar
     from flashgc.traces import synthesized
-    from flashgc.units import format_count, format_size, parse_count
 
     check("source", workload)
     numbers = {
@@ -270,11 +265,6 @@ def formats(name: str | None, as_json: bool) -> None:
     """
     import dataclasses
 
-    from flashgc._core import check
-    from flashgc._documents import dumps
-    from flashgc.registry import trace_formats
-    from flashgc.terminal.render import LEFT, console, facts, show, table
-
     chosen = trace_formats()
     if name is not None:
         check("format", name)
@@ -303,11 +293,6 @@ def layouts(name: str | None, as_json: bool) -> None:
       --json
     """
     import dataclasses
-
-    from flashgc._core import ConfigError
-    from flashgc._documents import dumps
-    from flashgc.registry import trace_layouts
-    from flashgc.terminal.render import LEFT, console, show, table
 
     chosen = trace_layouts()
     if name is not None:

@@ -16,10 +16,15 @@ from flashgc.command.options import (
     workload,
 )
 from flashgc.command.output import Output, option
+from flashgc.studies.tuning.describe import RULES
 from flashgc.studies.tuning.objective import OBJECTIVES
 from flashgc.studies.tuning.search import BUDGET
 from flashgc.studies.tuning.task import SEARCHED, UNUSED
 from flashgc.studies.tuning.tune import HOLD_BACK
+from flashgc.studies.tuning.tune import save as save_winner
+from flashgc.studies.tuning.tune import tune as search
+from flashgc.terminal.progress import Bar
+from flashgc.terminal.render import warn
 
 #: The default folder for finished simulations.
 FOLDER = "flashgc-tune"
@@ -94,11 +99,6 @@ def tune(
     from flashgc.command.ended import code_of
     from flashgc.command.show.tune import show_tuned
     from flashgc.studies import plot
-    from flashgc.studies.tuning.describe import RULES
-    from flashgc.studies.tuning.tune import save as save_winner
-    from flashgc.studies.tuning.tune import tune as search
-    from flashgc.terminal.progress import Bar
-    from flashgc.terminal.render import warn
 
     # The engine is called several times, and Ctrl-C between calls must be raised from here on.
     _ctrl_c.release()

@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc import _files
+from flashgc._core import ConfigError, DriveError, suggest
+from flashgc._documents import dumps
 from flashgc.command.declaring import command
-from flashgc.command.entrance import FAILED, INTERRUPTED, OK
+from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
+from flashgc.terminal.render import LEFT, RIGHT, console, show, table
+from flashgc.units import parse_share
 
 if TYPE_CHECKING:
     from flashgc.device.benching import Bench, Folder, Outcome, Run
@@ -118,9 +123,6 @@ def bench(
 
 
 def _tolerance(text: str) -> float:
-    from flashgc._core import ConfigError
-    from flashgc.units import parse_share
-
     share = parse_share(text, "--tolerance")
     if not 0 <= share < 1:
         raise ConfigError(f"--tolerance: found {text}, expected 0% to below 100%; hint: 2%")
@@ -128,7 +130,6 @@ def _tolerance(text: str) -> float:
 
 
 def _figures(names: Sequence[str]) -> Sequence[str]:
-    from flashgc._core import ConfigError, suggest
     from flashgc.device.benching import FIGURES
     from flashgc.device.benching.budget import JUDGED
 
@@ -148,8 +149,7 @@ def _compared(
 
 
 def _run(bench: Bench, runs: list[Run], folder: Folder, *, resume: bool, quiet: bool) -> int:
-    """Run what is not finished; return the exit code."""
-    from flashgc.command.entrance import fail
+    """Runs what is not finished; the exit code of that."""
     from flashgc.device.benching import StoppedError
     from flashgc.device.benching.running import stops
 
@@ -176,9 +176,7 @@ def _each(
     *,
     quiet: bool,
 ) -> int:
-    """Run each run that is to do; after each one, the files have the results so far."""
-    from flashgc._core import DriveError
-    from flashgc.command.entrance import fail
+    """Runs each run that is to do; files have what is known after each of them."""
     from flashgc.device import benching
     from flashgc.device.benching.progress import Countdown
 
@@ -207,9 +205,7 @@ def _outcome(bench: Bench, runs: list[Run], folder: Folder) -> Outcome:
 
 
 def _write(done: Outcome, folder: Folder, missed: Sequence[Missed]) -> None:
-    """Write the document, the page and the picture."""
-    from flashgc import _files
-    from flashgc._documents import dumps
+    """Writes the document, the page and the picture."""
     from flashgc.device.benching.page import page
     from flashgc.device.benching.picture import picture
 
@@ -232,9 +228,6 @@ def _append(
 
 
 def _give(done: Outcome, folder: Folder, *, as_json: bool) -> None:
-    from flashgc._documents import dumps
-    from flashgc.terminal.render import console, show
-
     if as_json:
         click.echo(dumps(done.to_dict()))
         return
@@ -258,7 +251,6 @@ def _table(done: Outcome, out: Console) -> AnyTable:
         noise_in_words,
         one_of,
     )
-    from flashgc.terminal.render import LEFT, RIGHT, table
 
     names = [*done.cells[0].cell.varied]
     listing = table(
@@ -286,7 +278,6 @@ def _table(done: Outcome, out: Console) -> AnyTable:
 def _costs(done: Outcome, out: Console) -> AnyTable:
     """A table of the other figures of each cell, by its number."""
     from flashgc.device.benching.outcome import in_words, one_of
-    from flashgc.terminal.render import RIGHT, table
 
     unit = done.bench.unit
     heads = ("", f"{unit}/s", f"host/{one_of(unit)}", "amplification", "write p99")

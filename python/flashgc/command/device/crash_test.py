@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc._core import ConfigError, Control, suggest
 from flashgc.command.declaring import command
 from flashgc.command.ended import until_stopped
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK
+from flashgc.terminal.progress import Bars
+from flashgc.units import format_count, format_duration, parse_count
 
 if TYPE_CHECKING:
     from flashgc.device.campaign.report import Level
@@ -68,11 +71,8 @@ def crash_test(
     """
     import json
 
-    from flashgc._core import Control
     from flashgc.device.campaign.levels import Sizes, campaign
     from flashgc.device.pace import Pace
-    from flashgc.terminal.progress import Bars
-    from flashgc.units import parse_count
 
     usual = Sizes()
 
@@ -129,8 +129,6 @@ def _filesystems(text: str) -> list[str]:
 
 
 def _words(text: str, option: str, known: list[str]) -> list[str]:
-    from flashgc._core import ConfigError, suggest
-
     words = [word for word in text.split(",") if word]
     for word in words or [""]:
         if word not in known:
@@ -139,9 +137,7 @@ def _words(text: str, option: str, known: list[str]) -> list[str]:
 
 
 def _show(level: Level) -> None:
-    """Print the outcome of a level."""
-    from flashgc.units import format_count, format_duration
-
+    """Prints what a level came to."""
     if level.skipped is not None:
         click.echo(f"{level.name}: not run: {level.skipped}")
         return

@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
+from flashgc._documents import dumps
 from flashgc.command.declaring import command
 from flashgc.command.device.options import drive_options, past_options, planned
 from flashgc.command.entrance import OK
 from flashgc.command.options import GroupedCommand
+from flashgc.units import format_count as n
+from flashgc.units import format_size
 
 
 @command(cls=GroupedCommand)
@@ -40,7 +43,6 @@ def create(
 
     The file is sparse: it takes room on the disk only as the drive is written.
     """
-    from flashgc._documents import dumps
     from flashgc.device import trust
     from flashgc.device.past import make, past
 
@@ -65,8 +67,6 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
     """Print the configuration of a drive."""
     from flashgc.device.past import in_words
     from flashgc.terminal.render import console, facts, show
-    from flashgc.units import format_count as n
-    from flashgc.units import format_size
 
     out = console()
     rows = [

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc._core import ConfigError, Control
+from flashgc._documents import dumps
 from flashgc.command.declaring import command
 from flashgc.command.ended import until_stopped
 from flashgc.command.entrance import BROKEN, INTERRUPTED, OK
+from flashgc.terminal.progress import Bars
+from flashgc.terminal.render import console, facts
+from flashgc.terminal.render import show as print_
+from flashgc.units import format_count as n
+from flashgc.units import format_duration, format_share, parse_count
 
 if TYPE_CHECKING:
     from flashgc.device.cutting.running import Outcome, Smallest
@@ -72,13 +79,10 @@ def cut_test(
     The exit code is 3 if a promise was broken. Ctrl-C ends the cuts and keeps the
     results so far. Needs root, FUSE and loop devices.
     """
-    from flashgc._core import ConfigError, Control
     from flashgc.checkpoints import parse_time
     from flashgc.device.cutting import running
     from flashgc.device.cutting.keeping import Request
     from flashgc.device.cutting.recording import CAPACITIES
-    from flashgc.terminal.progress import Bars
-    from flashgc.units import parse_count
 
     wanted = parse_count(cuts, "--cuts")
     if wanted < 1:
@@ -92,8 +96,6 @@ def cut_test(
     with until_stopped(control), Bars(quiet=quiet) as bars:
         done = running.run(request, wanted, keep, bars.show, control, seconds)
     if as_json:
-        from flashgc._documents import dumps
-
         click.echo(dumps(done.to_dict()))
     else:
         show(done, keep)
@@ -103,12 +105,7 @@ def cut_test(
 
 
 def show(done: Outcome, keep: Path | None) -> None:
-    """Print the outcome of a run of cuts."""
-    from flashgc.terminal.render import console, facts
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-    from flashgc.units import format_duration, format_share
-
+    """Prints the outcome of a run of cuts."""
     out = console()
     share = format_share(done.broken / done.done) if done.done else "0%"
     of = "" if done.done == done.wanted else f" of {n(done.wanted)}, stopped early"
@@ -140,9 +137,7 @@ def show(done: Outcome, keep: Path | None) -> None:
 
 
 def _uncut(done: Outcome) -> str:
-    """A text with the number of flushes at which no cut was tried."""
-    from flashgc.units import format_count as n
-
+    """The flushes at which no cut was tried."""
     if not done.flushes_uncut:
         return "each flush had one"
     empty = f", {n(done.flushes_empty)} of them with nothing to make durable"
@@ -153,8 +148,6 @@ def _uncut(done: Outcome) -> str:
 
 
 def _smallest(cut: Smallest) -> list[tuple[str, str]]:
-    from flashgc.units import format_count as n
-
     what = "at a flush, " if cut.is_at_flush else ""
     last = f", the last one '{cut.last}'" if cut.acknowledged else ""
     lost = f"{n(cut.lost)} of {n(cut.pieces)} pieces since the last flush"

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc import _files
+from flashgc._core import ConfigError
+from flashgc._documents import dumps
 from flashgc._origins import Given
 from flashgc.command.declaring import command
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
-    check_addresses,
+    addresses_of,
     clocked,
     drive_options,
     past_options,
@@ -25,6 +28,7 @@ from flashgc.command.device.options import (
 from flashgc.command.device.up import filesystem_options, mount_words
 from flashgc.command.options import PolicyRows, asked
 from flashgc.device.making import OPTIONS
+from flashgc.policy_files import parted, shown
 
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed, Source
@@ -53,10 +57,6 @@ def execute(
     fs: str,
     mount_options: str,
     host: str,
-    nbd: str | None,
-    nvme_tcp: str | None,
-    http: str | None,
-    listen_anywhere: bool,
     record: Path | None,
     user: str | None,
     server_user: str | None,
@@ -162,7 +162,6 @@ def execute(
     processes that the command left behind had to be ended. Needs root, FUSE and
     loop devices; with --host nvme-tcp the module nvme-tcp.
     """
-    from flashgc._core import ConfigError
     from flashgc.command.show.findings import warn_each
     from flashgc.device import execution, replaying
     from flashgc.device.files.grouping import Groups
@@ -177,7 +176,7 @@ def execute(
                 f"{option}: flashgc does not see which pages of the device {fs} gives to a file; "
                 "hint: --fs ext4 or --fs xfs"
             )
-    check_addresses(nbd, nvme_tcp, http, listen_anywhere=listen_anywhere)
+    addresses = addresses_of(typed)
     own = {name: typed.pop(name) for name in OWN}
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     patterns = None if streams is None else with_handles(streams, given, source)
@@ -195,7 +194,7 @@ def execute(
             host=host,
             record=trace,
             keep=keep,
-            fronts=Fronts(nbd=nbd, nvme_tcp=nvme_tcp, http=http, listen_anywhere=listen_anywhere),
+            fronts=Fronts(**addresses),
             server_user=server_user,
             files=by_file,
             groups=Groups.parse(groups),
@@ -214,8 +213,7 @@ def execute(
 
 
 def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
-    """The patterns of files with streams; the drive gets handles for these streams if it may."""
-    from flashgc._core import ConfigError
+    """The patterns of files, for a drive that has handles for their streams if it may."""
     from flashgc.device.files.streams import OPTION, Patterns
 
     patterns = Patterns.parse(streams)
@@ -231,8 +229,7 @@ def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
 def source_of(
     source: Path | None, given: Given, own: dict[str, Any], behind: Past | None
 ) -> Source:
-    """The source of the drive: a plan to make it, or a drive to copy."""
-    from flashgc._core import ConfigError
+    """The origin of the drive: it is made, or a copy."""
     from flashgc.device.execution import Source
 
     if source is None:
@@ -253,8 +250,6 @@ def source_of(
 
 def check_out(out: Path | None) -> None:
     """Check the name of the file for the figures, before anything runs."""
-    from flashgc._core import ConfigError
-
     if out is None:
         return
     if out.suffix not in (".json", ".html"):
@@ -271,10 +266,7 @@ def give(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Print or write the figures, in the requested form."""
-    from flashgc import _files
-    from flashgc._documents import dumps
-
+    """Prints or writes the figures, in the form that was asked for."""
     document = done.to_dict()
     if compared is not None:
         document = {**document, "replayed": compared.to_dict()}
@@ -302,9 +294,6 @@ def permission(experiment: Path | None, *, given: bool) -> Callable[[PolicyRows]
     """
 
     def check(rows: PolicyRows) -> None:
-        from flashgc._core import ConfigError
-        from flashgc.policy_files import parted, shown
-
         of_file = [(text, place) for _, text, place in rows if not place.startswith("--")]
         if given and not of_file:
             raise ConfigError(

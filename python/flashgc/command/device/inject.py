@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc._core import ConfigError, suggest
+from flashgc._documents import dumps
 from flashgc.command.common import complete
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
@@ -69,8 +71,6 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
 
     Nothing of a fault is in FILE, and the end of the server ends it.
     """
-    from flashgc._core import ConfigError
-    from flashgc._documents import dumps
     from flashgc.device.control import Client
 
     used = [name for name, value in given.items() if value is not None]
@@ -82,8 +82,6 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
     if number is not None and fault != CLEAR:
         raise ConfigError(f"{fault}: found --number, expected none; hint: clear has it")
     if fault not in _words():
-        from flashgc._core import suggest
-
         raise ConfigError(f"unknown fault '{fault}'; hint: {suggest(fault, list(_words()))}")
     with Client(file) as client:
         status, lines = _done(client, fault, number, given)

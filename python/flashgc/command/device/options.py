@@ -15,7 +15,7 @@ from flashgc.command.common import F, with_options
 from flashgc.command.declaring import adds, options_of
 from flashgc.command.options import GroupedCommand, _Option, asked
 from flashgc.device import realtime
-from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
+from flashgc.device.making import DURABILITIES, FRONTIER, OPTIONS, Plan, configuration, plan
 from flashgc.options import PATHS
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ class _DriveOption(_Option):
         record = super().get_help_record(ctx)
         if record is None or self.option.path != "gc.frontier":
             return record
-        from flashgc.device.making import FRONTIER
 
         first, text = record
         return first, f"{text.rpartition(' [default: ')[0]} [default: {FRONTIER}]"
@@ -197,25 +196,20 @@ def serving_options(listen_anywhere: bool, record: Path | None) -> None:
     """
 
 
-def check_addresses(
-    nbd: str | None, nvme_tcp: str | None, http: str | None, *, listen_anywhere: bool
-) -> None:
-    """Check the addresses of the drive, and print a warning if it is not protected.
+def addresses_of(typed: dict[str, Any]) -> dict[str, Any]:
+    """The addresses at which a drive is to be served; takes them out of ``typed``.
 
-    ``--quiet`` does not suppress the warning.
+    What is not protected there is said. No ``--quiet`` silences that.
     """
     from flashgc.device.listening import check
 
-    addresses = {"--nbd": nbd, "--nvme-tcp": nvme_tcp, "--http": http}
-    warning = check(addresses, anywhere=listen_anywhere)
+    given = {name: typed.pop(name) for name in ("nbd", "nvme_tcp", "http")}
+    anywhere = typed.pop("listen_anywhere")
+    flags = {f"--{name.replace('_', '-')}": address for name, address in given.items()}
+    warning = check(flags, anywhere=anywhere)
     if warning is not None:
         click.echo(warning, err=True)
-
-
-#: Keywords of :func:`existing_drive_options` on how a drive is served.
-_FRONTS = (
-    "nbd", "nvme_tcp", "http", "listen_anywhere", "record", "durability", "allow_python"
-)  # fmt: skip
+    return {**given, "listen_anywhere": anywhere}
 
 
 def existing_drive_options(command: F) -> F:
@@ -256,9 +250,8 @@ def fronts_of(file: Path, typed: dict[str, Any], fuse: Path | None = None) -> Fr
     """The front ends of the drive in ``file``; their options are removed from ``typed``."""
     from flashgc.device.serving import Fronts
 
-    given = {name: typed.pop(name) for name in _FRONTS}
-    addresses = (given[name] for name in ("nbd", "nvme_tcp", "http"))
-    check_addresses(*addresses, listen_anywhere=given["listen_anywhere"])
+    given = addresses_of(typed)
+    given |= {name: typed.pop(name) for name in ("record", "durability", "allow_python")}
     timing = {name: typed.pop(name) for name in ("slower", "aged", "hints")}
     is_on = typed.pop("realtime")
     clock = clocked(asked(None, typed), is_on=is_on, **timing)

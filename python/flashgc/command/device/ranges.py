@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
+from flashgc._core import ConfigError
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
+from flashgc.terminal.render import warn
 
 _RANGES = click.argument("ranges", nargs=-1, required=True, metavar="OFFSET+SIZE...")
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 def parsed(ranges: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Parse ``("8KiB+4KiB",)`` as offsets and sizes in bytes."""
-    from flashgc._core import ConfigError
+    """``("8KiB+4KiB",)`` as offsets and sizes in bytes."""
     from flashgc.units import parse_size
 
     pairs = []
@@ -52,7 +53,6 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     Only policies with zombies use hints: --gc-preset zgc-gd, for example.
     """
     from flashgc.device.control import Client
-    from flashgc.terminal.render import warn
 
     spans = parsed(ranges)
     with Client(file) as client:
@@ -89,7 +89,6 @@ def trim(file: Path, ranges: tuple[str, ...]) -> int:
 
     Give whole pages of 4 KiB. Never discard on a drive with a mounted file system.
     """
-    from flashgc._core import ConfigError
     from flashgc.device.control import PAGE, Client
 
     spans = parsed(ranges)

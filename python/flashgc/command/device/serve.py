@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc._core import ConfigError, DriveError
 from flashgc.command.declaring import command
 from flashgc.command.device.options import (
     RealtimeCommand,
@@ -16,6 +17,7 @@ from flashgc.command.device.options import (
     fronts_of,
 )
 from flashgc.command.entrance import OK
+from flashgc.device.realtime import in_words
 
 if TYPE_CHECKING:
     from flashgc.device.drive import Device
@@ -64,7 +66,6 @@ def serve(
     """
     import os
 
-    from flashgc._core import ConfigError
     from flashgc.device.serving import Signals, opened, until_told
     from flashgc.device.supervised import served
 
@@ -84,10 +85,7 @@ def serve(
 def _serve(
     drive: Device | Supervised, wait: Callable[[], bool | None], fronts: Fronts, *, quiet: bool
 ) -> None:
-    """Serve until ``wait`` returns; it returns ``False`` if the server ended by itself."""
-    from flashgc._core import DriveError
-    from flashgc.device.realtime import in_words
-
+    """Serves until ``wait`` returns: ``False`` where the server ended by itself."""
     if not quiet:
         for where in drive.serving:
             click.echo(where)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flashgc._core import ConfigError, DriveError
+from flashgc._documents import dumps
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
+from flashgc.terminal.render import warn
 
 if TYPE_CHECKING:
     from flashgc.device.control import Client
@@ -47,9 +50,6 @@ def stat(
 
     If nobody serves the drive, the command opens it for a moment.
     """
-    from flashgc._core import ConfigError
-    from flashgc._documents import dumps
-
     if sum((watch, as_json, openmetrics, svg is not None)) > 1:
         raise ConfigError("found several of --watch, --json, --openmetrics and --svg, expected one")
     warn_of_stale(file)
@@ -80,10 +80,8 @@ def stat(
 
 
 def warn_of_stale(file: Path) -> None:
-    """Warn on standard error if the server of a mounted drive was killed."""
-    from flashgc._core import DriveError
+    """Says on standard error that the server of a mounted drive was killed."""
     from flashgc.device import up
-    from flashgc.terminal.render import warn
 
     with contextlib.suppress(DriveError, OSError):
         mount = up.stale(file)
@@ -96,8 +94,7 @@ def warn_of_stale(file: Path) -> None:
 
 @contextlib.contextmanager
 def _looking(file: Path) -> Iterator[Source]:
-    """The drive in ``file``, through its server, or opened here if it has none."""
-    from flashgc._core import ConfigError
+    """The drive in ``file``: through its server, or opened here where it has none."""
     from flashgc.device.drive import Device
 
     if not file.exists():
@@ -112,8 +109,7 @@ def _looking(file: Path) -> Iterator[Source]:
 
 
 def _client(file: Path) -> Client | None:
-    """A connection to the drive's server; ``None`` if it has none."""
-    from flashgc._core import DriveError
+    """The drive's server, where it has one."""
     from flashgc.device.control import Client, socket_of
 
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from flashgc._core import ConfigError, DriveError
 from flashgc.command.declaring import adds, command
 from flashgc.command.device.options import (
     RealtimeCommand,
@@ -15,6 +16,9 @@ from flashgc.command.device.options import (
     fronts_of,
 )
 from flashgc.command.entrance import OK
+from flashgc.device.making import configuration
+from flashgc.device.realtime import in_words
+from flashgc.terminal.render import warn
 
 
 @adds(fs=("ext4", "xfs", "btrfs", "f2fs"), host=("fuse", "nvme-tcp"))
@@ -79,12 +83,9 @@ def up(
 
     Needs root, FUSE and loop devices; with --host nvme-tcp the module nvme-tcp.
     """
-    from flashgc._core import ConfigError
     from flashgc.device import code
     from flashgc.device import up as upping
     from flashgc.device.execution.running import Signals
-    from flashgc.device.making import configuration
-    from flashgc.terminal.render import warn
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
@@ -130,10 +131,8 @@ def down(file: Path, force: bool, quiet: bool) -> int:
       flashgc device down drive.flash
       flashgc device down drive.flash --force
     """
-    from flashgc._core import ConfigError, DriveError
     from flashgc.device import up as upping
     from flashgc.device.control import Client
-    from flashgc.device.realtime import in_words
 
     realtime: list[str] = []
 
