@@ -65,7 +65,6 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
         setup = experiment(cell.values, cell.places)
         given = _values_by_path(cell)
         error: ConfigError | None = None
-        planned = Planned(cell.at, None, "", "", given, len(points))
         try:
             config = _configuration(setup, cell)
             planned = Planned(cell.at, config, key_of(config, contents), "", given, len(points))
