@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     Drawing: TypeAlias = Figure

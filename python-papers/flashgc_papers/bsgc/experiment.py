@@ -65,17 +65,15 @@ def density(hot: float, at: float) -> float:
 
 def half_width(hot: float) -> float:
     """Half the addresses in standard deviations of the trace."""
-    low, high = 1e-3, 1.0
-
-    def central(half: float) -> float:
-        return math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
-
-    while central(high) < 1 - hot:
+    high = 1.0
+    while central(hot, high) < 1 - hot:
         high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if central(middle) < 1 - hot else (low, middle)
-    return high
+    return _least(lambda half: central(hot, half) >= 1 - hot, 1e-3, high)
+
+
+def central(hot: float, half: float) -> float:
+    """The share of the writes to the central ``hot`` of ``half`` deviations to each side."""
+    return math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
 
 
 def hot_of_deviation(sigma: float) -> float:
@@ -87,12 +85,15 @@ def hot_of_deviation(sigma: float) -> float:
     [0.1412, 0.3064]
     """
     half = 0.5 / sigma  # The addresses are so many standard deviations to each side of the middle.
-    low, high = 0.0, 0.5
+    return round(_least(lambda hot: central(hot, half) >= 1 - hot, 0.0, 0.5), 6)
+
+
+def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The least number that ``holds``, between one that does not and one that does."""
     for _ in range(60):
-        hot = (low + high) / 2
-        central = math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
-        low, high = (hot, high) if central < 1 - hot else (low, hot)
-    return round(high, 6)
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 #: Table 1, and the reserve and trigger in blocks.
@@ -153,15 +154,6 @@ def with_sfl(reading: Reading) -> dict[str, tuple[str, str]]:
 #: CB and CAT whose ages reach back no further than the last collection, as section II.3 says of
 #: the policies before BSGC.
 CAPPED = {"CB": "cost-benefit:age=last_collection", "CAT": "cat:age=last_collection"}
-
-#: The specs of each policy, in every reading that is run.
-POLICIES = {
-    "GA": ("greedy",),
-    "CB": (*(table(reading)["CB"][0] for reading in READINGS), CAPPED["CB"]),
-    "CAT": (*(table(reading)["CAT"][0] for reading in READINGS), CAPPED["CAT"]),
-    "EIGC": ("eigc",),
-    "BSGC": tuple(table(reading)["FIFO+BSGC"][0] for reading in READINGS),
-}
 
 #: Erases a block bears, at each size; and seeds.
 ENDURANCE = {Size.QUICK: 100, Size.DEFAULT: 1000, Size.FULL: 10_000}

@@ -137,10 +137,6 @@ def forms_of(name: str) -> tuple[str, ...]:
     return (TABLE[name][0], *FORMS[name.rpartition("+")[2]])
 
 
-#: CB and CAT whose ages reach back no further than the last collection.
-CAPPED_AGES = experiment.CAPPED
-
-
 def _capped(size: Size) -> tuple[Surrounding, ...]:
     """The surroundings in which ages are capped, too."""
     return () if size is Size.QUICK else (USUAL, FITTED_EMPTY)
@@ -160,7 +156,7 @@ class Readings:
             )
         for surrounding in _capped(size):
             simulations |= _runs(
-                surrounding, {name: (victim,) for name, victim in CAPPED_AGES.items()}
+                surrounding, {name: (victim,) for name, victim in experiment.CAPPED.items()}
             )
         if size is Size.FULL:
             simulations |= _runs(USUAL, {name: forms_of(name) for name in TABLE})
@@ -192,7 +188,7 @@ class Readings:
                 measured,
                 f"{surrounding}; capped ages of CB and CAT",
                 dict.fromkeys(TABLE, surrounding),
-                {**usual, **CAPPED_AGES},
+                {**usual, **experiment.CAPPED},
             )
             for surrounding in _capped(measured.size)
         ]
@@ -343,7 +339,7 @@ def _collections(measured: Measured) -> list[str]:
         each = ", ".join(f"{n} {published[n]:g}; {a:.2f}; {m:.2f}" for n, (a, m) in times.items())
         capped = ", ".join(
             f"{name} {experiment.response(measured.result(f'{apart} {trace} {name} {victim}')):.2f}"
-            for name, victim in CAPPED_AGES.items()
+            for name, victim in experiment.CAPPED.items()
         )
         notes.append(
             f"Milliseconds of a collection of {trace} (published; {apart}; {shared}): {each}. "

@@ -53,7 +53,7 @@ class Work(Rounds):
             work.seconds for task in self._tasks.values() for work in task.computations.values()
         )
         with self.ending():
-            self._compute(computing, computing + simulating)
+            self._compute(computing + simulating)
             self.done, self.total = computing, computing + simulating
             self._simulate(every)
 
@@ -67,7 +67,7 @@ class Work(Rounds):
         reason = self.failed.get(name, "interrupted")
         return Measured(size, self._tasks[name], results, self._computed[name], reason)
 
-    def _compute(self, computing: float, total: float) -> None:
+    def _compute(self, total: float) -> None:
         done = 0.0
         for name, task in self._tasks.items():
             for key, computation in task.computations.items():

@@ -165,21 +165,13 @@ def attempts(
     cache: Cache | None,
     jobs: int,
     progress: Progress | None,
-    only: str = "",
 ) -> tuple[dict[str, tuple[Trial, ...]], bool]:
-    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them.
-
-    ``only`` is a part of the names of the mutants that are tried.
-    """
-    known = {
-        paper: tuple(mutant for mutant in mutants_of(paper) if only in mutant.name)
-        for paper in dict.fromkeys(claim.paper for claim in chosen)
-    }
+    """Return the trials of the mutants by claim, and ``True`` if Ctrl-C stopped them."""
     wanted = {
         (claim.id, mutant.name): (mutant, part)
         for claim in chosen
         if claim.id in right
-        for mutant in known[claim.paper]
+        for mutant in mutants_of(claim.paper)
         if (part := _under_chosen(claim, changed(tasks[claim.id], mutant)))
     }
     works: dict[str, Work] = {}
@@ -195,7 +187,7 @@ def attempts(
     by_claim: dict[str, tuple[Trial, ...]] = {}
     for claim in chosen:
         trials = []
-        for mutant in known[claim.paper]:
+        for mutant in mutants_of(claim.paper):
             key = f"{claim.id} {mutant.name}"
             if (claim.id, mutant.name) not in wanted:
                 continue

@@ -74,11 +74,6 @@ def runner_under(claim_id: str) -> Callable[[Callable[[Reading], T]], Callable[[
     return register
 
 
-def alone(runner: Runner, reading: str) -> Runner | None:
-    """Return the runner under one reading alone; ``None`` where it has no such reading."""
-    return runner.runners.get(reading) if isinstance(runner, _Under) else None
-
-
 def has_readings(runner: Runner | None) -> bool:
     """Return true if a claim with this runner runs under readings."""
     return isinstance(runner, _Under)

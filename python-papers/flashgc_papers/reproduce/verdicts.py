@@ -134,16 +134,14 @@ def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
         why = f"{distance}, {'within' if inside else 'beyond'} {tol}"
     if limit and measured.ci95 > limit:
         why += "; the interval is wider than that, more runs would tell"
-    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+    return true(inside, why)
 
 
 def within(measured: Value, lo: float, hi: float) -> Judgement:
     """Met if the measured mean is in ``lo`` to ``hi``, ends included."""
     inside = lo <= measured.mean <= hi
     place = "in" if inside else "outside"
-    return Judgement(
-        Verdict.MET if inside else Verdict.MISSED, f"{measured} is {place} {lo:g} to {hi:g}"
-    )
+    return true(inside, f"{measured} is {place} {lo:g} to {hi:g}")
 
 
 def below(less: Value, more: Value, names: tuple[str, str]) -> Judgement:
@@ -188,10 +186,7 @@ def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 
 
 def _within(times: float, inside: bool, what: str) -> Judgement:
     text = f"{times:.2f} times the published {what}"
-    return Judgement(
-        Verdict.MET if inside else Verdict.MISSED,
-        text if inside else f"{text}, beyond a factor of {ROUGHLY:g}",
-    )
+    return true(inside, text if inside else f"{text}, beyond a factor of {ROUGHLY:g}")
 
 
 def over(measured: Value, least: float, why: str = "") -> Judgement:
@@ -233,7 +228,7 @@ def up_to(measured: Value, most: float) -> Judgement:
         return Judgement(Verdict.MISSED, f"{measured}: not told from none")
     inside = measured.mean <= most
     text = f"{measured} is {'at most' if inside else 'beyond'} {most:g}"
-    return Judgement(Verdict.MET if inside else Verdict.MISSED, text)
+    return true(inside, text)
 
 
 def falling(series: Sequence[Value], names: Sequence[str]) -> Judgement:
@@ -283,7 +278,7 @@ def least(
         apart = values[best].high < values[rival].low
         why += f"; {name} = {parameters[rival]:g} is {more:.2f}% worse"
         why += "" if apart else ", inside the intervals"
-    return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
+    return true(inside, why)
 
 
 def true(holds: bool, why: str) -> Judgement:
