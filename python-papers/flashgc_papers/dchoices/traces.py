@@ -205,26 +205,6 @@ def _cells(claim: Claim) -> Iterator[_Cells]:
         yield _Cells(standins.published()[str(name)], float(spare), values)
 
 
-#: The variations beside the tables, by the reading: pages in a run or region, pages of the drive,
-#: width of windows.
-_VARIED: dict[str, dict[str, dict[str, Any]]] = {
-    "static": {
-        f"as in the table (runs of {standins.RUN})": {},
-        "runs of 1": {"run": 1},
-        "runs of 16": {"run": 16},
-        "runs of 256": {"run": 256},
-        "a quarter of the pages": {"times": 0.25},
-        "twice the pages": {"times": 2},
-    },
-    "windows": {
-        f"as in the table (regions of {standins.RUN})": {},
-        "regions of 16": {"run": 16},
-        "regions of 256": {"run": 256},
-        "half the width": {"wider": 0.5},
-        "twice the width": {"wider": 2},
-        "twice the pages": {"times": 2},
-    },
-}
 #: The point of the variations: the spare factor in the middle, and the c that is best.
 _AT = (0.10, 1)
 
@@ -239,7 +219,7 @@ class _Memory:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._variations = _VARIED[reading.name]
+        self._variations: dict[str, dict[str, Any]] = reading["varied"]
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Every cell, and the stand-ins varied."""
