@@ -9,12 +9,18 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from flashgc.described import Simulation, flags
 from flashgc.results import Result
 from flashgc_papers.reproduce.steadiness import Noted
 from flashgc_papers.reproduce.verdicts import Value
+
+T = TypeVar("T")
+M = TypeVar("M")
+
+#: The value of what was not measured, for figures.
+UNKNOWN = Value(math.nan, math.nan)
 
 
 class Size(StrEnum):
@@ -106,6 +112,14 @@ class NotMeasuredError(Exception):
     """A value is asked for that was not measured: interrupted, or it failed."""
 
 
+def measured_or(missing: M, measure: Callable[[], T]) -> T | M:
+    """Return the result of ``measure``, or ``missing`` where something was not measured."""
+    try:
+        return measure()
+    except NotMeasuredError:
+        return missing
+
+
 @dataclass(frozen=True)
 class Measured:
     """The results of a claim's task; some may be missing."""
@@ -144,7 +158,7 @@ class Measured:
 
     def get(self, key: str) -> Value:
         """As :meth:`value`, not a number where there is none: for figures."""
-        return self.value(key) if key in self.results else Value(math.nan, math.nan)
+        return self.value(key) if key in self.results else UNKNOWN
 
     def compute(self, key: str) -> Any:
         """Return the result of a computation; raises :class:`NotMeasuredError` without it."""

@@ -15,37 +15,24 @@ from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.rows import Row, row
 from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
-from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
+from flashgc_papers.reproduce.tasks import Measured, Size, Task, measured_or
 from flashgc_papers.reproduce.verdicts import Judgement, Value
+from flashgc_papers.vm import experiment
 from flashgc_papers.vm.drawings import over_schemes
-from flashgc_papers.vm.experiment import (
-    FURTHER,
-    MAPPED,
-    PAGE_MAPPED_SPARE,
-    SCHEMES,
-    STAND_IN,
-    alone,
-    collections,
-    drive,
-    io,
-    merges,
-    page_mapped,
-    programs,
-    swap,
-    task,
-)
 
 #: The figures of Figures 5 to 10 and Table IV, by heading.
 FIGURES: dict[str, Callable[[Result], float]] = {
-    "I/O time": io,
-    "dirty evictions": lambda result: swap(result, "swap_outs"),
-    "collections": collections,
-    "migrations each": lambda result: result.copied_pages / max(collections(result), 1),
-    "erases each": lambda result: result.erases / max(collections(result), 1),
-    "cost each": lambda result: swap(result, "collection_seconds") / max(collections(result), 1),
-    "full merges": lambda result: merges(result).full,
-    "partial merges": lambda result: merges(result).partial,
-    "switch merges": lambda result: merges(result).switch,
+    "I/O time": experiment.io,
+    "dirty evictions": lambda result: experiment.swap(result, "swap_outs"),
+    "collections": experiment.collections,
+    "migrations each": lambda result: result.copied_pages / max(experiment.collections(result), 1),
+    "erases each": lambda result: result.erases / max(experiment.collections(result), 1),
+    "cost each": lambda result: (
+        experiment.swap(result, "collection_seconds") / max(experiment.collections(result), 1)
+    ),
+    "full merges": lambda result: experiment.merges(result).full,
+    "partial merges": lambda result: experiment.merges(result).partial,
+    "switch merges": lambda result: experiment.merges(result).switch,
 }
 
 #: Figures 6 to 10, in their order.
@@ -61,12 +48,12 @@ class _Schemes(UnderReading):
 
     def task(self, _claim: Claim, _size: Size) -> Task:
         """A run a program and scheme."""
-        recorded = alone()
-        return task(
+        recorded = experiment.alone()
+        return experiment.task(
             {
-                f"{name} {scheme}": drive(path, spec, self.reading)
+                f"{name} {scheme}": experiment.drive(path, spec, self.reading)
                 for name, path in recorded.recordings.items()
-                for scheme, spec in (SCHEMES | FURTHER).items()
+                for scheme, spec in (experiment.SCHEMES | experiment.FURTHER).items()
             },
             recorded,
         )
@@ -75,48 +62,43 @@ class _Schemes(UnderReading):
     def relative(measured: Measured, heading: str, scheme: str, on: str = "") -> dict[str, float]:
         """The figure of each program against DU-GC's, on FAST or what ``on`` says."""
         figure, shares = FIGURES[heading], {}
-        for name in programs():
+        for name in experiment.programs():
             base = figure(measured.result(f"{name} DU-GC{on}"))
             value = figure(measured.result(f"{name} {scheme}{on}"))
             if base:
                 shares[name] = value / base
         return shares
 
-    def mean(self, measured: Measured, heading: str, scheme: str, on: str = "") -> float:
+    def known(self, measured: Measured, heading: str, scheme: str) -> dict[str, float]:
+        """As :meth:`relative`, and nothing where that was not measured."""
+        return measured_or({}, lambda: self.relative(measured, heading, scheme))
+
+    def mean(self, measured: Measured, heading: str, scheme: str) -> float:
         """The mean over the programs, against DU-GC's."""
-        return statistics.fmean(self.relative(measured, heading, scheme, on).values())
+        return statistics.fmean(self.relative(measured, heading, scheme).values())
 
     def table(self, measured: Measured, headings: Iterable[str]) -> Table:
         """Every figure of every program and scheme, against DU-GC's."""
         headings = list(headings)
         rows: list[tuple[float | str | None, ...]] = []
-        for name in programs():
-            for scheme in SCHEMES | FURTHER:
-                cells: list[float | None] = []
-                for heading in headings:
-                    try:
-                        cells.append(self.relative(measured, heading, scheme).get(name))
-                    except NotMeasuredError:
-                        cells.append(None)
+        for name in experiment.programs():
+            for scheme in experiment.SCHEMES | experiment.FURTHER:
+                cells = (self.known(measured, heading, scheme).get(name) for heading in headings)
                 rows.append((name, scheme, *cells))
         return Table(("program", "scheme", *headings), tuple(rows))
 
     def drawn(self, measured: Measured, headings: Iterable[str], published: Printed) -> Drawing:
         """Each figure of every program and scheme against DU-GC's, beside what is ``published``."""
-        schemes = list(SCHEMES | FURTHER)
-
-        def known(heading: str, name: str, scheme: str) -> float:
-            try:
-                return self.relative(measured, heading, scheme).get(name, math.nan)
-            except NotMeasuredError:
-                return math.nan
+        schemes = list(experiment.SCHEMES | experiment.FURTHER)
 
         labels = {heading: f"{heading}, DU-GC = 1" for heading in headings}
         parts = {
             label: {
-                name: [known(heading, name, scheme) for scheme in schemes] for name in programs()
+                name: [each.get(name, math.nan) for each in shares]
+                for name in experiment.programs()
             }
             for heading, label in labels.items()
+            for shares in [[self.known(measured, heading, scheme) for scheme in schemes]]
         }
         printed = {
             labels[heading]: {
@@ -134,8 +116,10 @@ class InputOutputTime(_Schemes):
     def task(self, claim: Claim, size: Size) -> Task:
         """The runs of all figures, and those of page maps."""
         mapped = {
-            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], self.reading)
-            for name, path in programs().items()
+            f"{name} {scheme}{experiment.MAPPED}": experiment.page_mapped(
+                path, experiment.SCHEMES[scheme], self.reading
+            )
+            for name, path in experiment.programs().items()
             for scheme in ("DU-GC", "DA-GC")
         }
         whole = super().task(claim, size)
@@ -176,7 +160,7 @@ class InputOutputTime(_Schemes):
             why = f"{text} of DU-GC; so on {wins} of {len(first)} programs"
             return text, verdicts.true(means[0] < means[1], why)
 
-        return row(f"{less} below {more}", "less", judge, stand_in=STAND_IN)
+        return row(f"{less} below {more}", "less", judge, stand_in=experiment.STAND_IN)
 
     def _da(self, measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
@@ -186,18 +170,18 @@ class InputOutputTime(_Schemes):
             return Value(share), verdicts.true(share >= 0.98, why)
 
         label = "DA-GC no better than DU-GC"
-        return row(label, "similar or inferior", judge, stand_in=STAND_IN)
+        return row(label, "similar or inferior", judge, stand_in=experiment.STAND_IN)
 
     def _mapped(self, measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            shares = self.relative(measured, "I/O time", "DA-GC", on=MAPPED)
+            shares = self.relative(measured, "I/O time", "DA-GC", on=experiment.MAPPED)
             mean = statistics.fmean(shares.values())
             by_program = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-            why = f"of DU-GC, with {PAGE_MAPPED_SPARE} spare: {by_program}"
+            why = f"of DU-GC, with {experiment.PAGE_MAPPED_SPARE} spare: {by_program}"
             return Value(mean), verdicts.true(mean < 1, why)
 
         label = "DA-GC below DU-GC on a page map"
-        return row(label, "effective", judge, stand_in=STAND_IN)
+        return row(label, "effective", judge, stand_in=experiment.STAND_IN)
 
     def _saves(self, measured: Measured, scheme: str, published: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
@@ -205,12 +189,11 @@ class InputOutputTime(_Schemes):
             return Value(change), verdicts.true(change < 0, "")
 
         label = f"{scheme} against DU-GC, %"
-        return row(label, published, judge, stand_in=STAND_IN)
+        return row(label, published, judge, stand_in=experiment.STAND_IN)
 
     def _further(self, measured: Measured) -> str:
-        try:
-            share = self.mean(measured, "I/O time", "LDA-P")
-        except NotMeasuredError:
+        share = measured_or(None, lambda: self.mean(measured, "I/O time", "LDA-P"))
+        if share is None:
             return "the break-even per page (LDA-P) was not run"
         return f"the break-even per page (LDA-P, not in the paper) takes {share:.3f} of DU-GC"
 
@@ -290,7 +273,7 @@ class Parts(_Schemes):
             return text, verdicts.true(first < other, f"{text} of DU-GC")
 
         label = f"{heading}, {less} below {more}"
-        return row(label, "less", judge, stand_in=STAND_IN)
+        return row(label, "less", judge, stand_in=experiment.STAND_IN)
 
     def _row(
         self, measured: Measured, heading: str, scheme: str, published: int | Sequence[float]
@@ -316,7 +299,7 @@ class Parts(_Schemes):
         else:
             text = " to ".join(f"{end:+g}" for end in dict.fromkeys(published))
         label = f"{heading}, {scheme}, %"
-        return row(label, text, judge, stand_in=STAND_IN)
+        return row(label, text, judge, stand_in=experiment.STAND_IN)
 
 
 def _printed(claim: Claim) -> Printed:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce.runner import Figure, Table
-from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError
+from flashgc_papers.reproduce.tasks import Measured, measured_or
 from flashgc_papers.reproduce.verdicts import Value
 from flashgc_papers.zombie.experiment import amplification, key
 from flashgc_papers.zombie.timed import seconds
@@ -73,19 +73,16 @@ def _table(
     """Write amplification and seconds of each collector, then savings; nothing where not run."""
 
     def written(name: str, at: float) -> tuple[float | None, ...]:
-        try:
-            value = amplification(measured, axis.run(name, at))
-            taken = statistics.fmean(seconds(measured, axis.run(name, at)))
-        except NotMeasuredError:
+        value = measured_or(None, lambda: amplification(measured, axis.run(name, at)))
+        taken = measured_or(None, lambda: statistics.fmean(seconds(measured, axis.run(name, at))))
+        if value is None or taken is None:
             return None, None, None
         return value.mean, value.ci95, taken
 
     def saved(saving: Saving, less: str, more: str, at: float) -> tuple[float | None, ...]:
-        try:
-            value = saving.of(measured, axis.run(less, at), axis.run(more, at))
-        except NotMeasuredError:
-            return None, None
-        return value.mean, value.ci95
+        runs = axis.run(less, at), axis.run(more, at)
+        value = measured_or(None, lambda: saving.of(measured, *runs))
+        return (None, None) if value is None else (value.mean, value.ci95)
 
     each = [(saving, *pair) for saving in savings for pair in saving.pairs]
     rows = tuple(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import statistics
+from functools import partial
 
 from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Claim
@@ -13,21 +13,9 @@ from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.rows import Row, row
 from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
-from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, seeded
+from flashgc_papers.reproduce.tasks import Measured, Size, Task, measured_or, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie import experiment
-from flashgc_papers.zombie.experiment import (
-    BANKS,
-    BLOCK,
-    BLOCKS,
-    PAGE,
-    PAIRS,
-    WARMUP,
-    WRITES,
-    collector,
-    known,
-    saved,
-)
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import seconds, transactions
 
@@ -53,7 +41,7 @@ def database(
     cache: float,
     of: str = "TPC-C1",
     *,
-    banks: int = BANKS,
+    banks: int = experiment.BANKS,
     timers: str = "",
     hints: str = "piggyback",
 ) -> Simulation:
@@ -66,16 +54,16 @@ def database(
     return simulation(
         workload="tpcc:fill=72%",
         frontier="pool",
-        blocks=BLOCKS // banks,
-        pages_per_block=BLOCK,
-        page_size=PAGE,
+        blocks=experiment.BLOCKS // banks,
+        pages_per_block=experiment.BLOCK,
+        page_size=experiment.PAGE,
         spare=SPARES[of],
         host_cache=cached,
         hints=hints,
-        warmup=WARMUP[size],
-        writes=2 * WRITES // banks,
+        warmup=experiment.WARMUP[size],
+        writes=2 * experiment.WRITES // banks,
         runs=bank_runs(size, banks),
-        **collector(reading, name),
+        **experiment.collector(reading, name),
     )
 
 
@@ -89,27 +77,27 @@ def gain(measured: Measured, less: str, more: str) -> Value:
 
     Runs of the same number have the same writes: their ratios are what is averaged.
     """
-    return saved(*(measured.result(key).run_values for key in (less, more)))
+    return experiment.saved(*(measured.result(key).run_values for key in (less, more)))
 
 
 #: A row of a gain on the drive without a clock, whose runs are one simulation.
-gain_row = functools.partial(experiment.gain_row, gained=gain, figure=Measured.value)
+gain_row = partial(experiment.gain_row, gained=gain, figure=Measured.value)
 
 
-def database_left_out(size: Size, banks: int = BANKS, more: str = "") -> str:
+def database_left_out(size: Size, banks: int = experiment.BANKS, more: str = "") -> str:
     """The parts that a size leaves out, in words."""
     if size is not Size.QUICK:
         return ""
     return f"all banks but two of {banks}; with a clock all but one{more}"
 
 
-def database_settings(size: Size, banks: int = BANKS) -> str:
+def database_settings(size: Size, banks: int = experiment.BANKS) -> str:
     """The size in words."""
-    blocks = BLOCKS // banks
+    blocks = experiment.BLOCKS // banks
     warehouses = round(81 * blocks / 4096)
     return (
-        f"{bank_runs(size, banks)} banks of {blocks} blocks of {BLOCK} pages of {PAGE}, "
-        f"{warehouses} warehouses each, a buffer cache with PostgreSQL's timers"
+        f"{bank_runs(size, banks)} banks of {blocks} blocks of {experiment.BLOCK} pages of "
+        f"{experiment.PAGE}, {warehouses} warehouses each, a buffer cache with PostgreSQL's timers"
     )
 
 
@@ -141,18 +129,18 @@ class Database(UnderReading):
         points = [("TPC-C1", cache) for cache in claim.facts["caches"]]
         points.append(("TPC-C2", claim.facts["caches"][-1]))
         simulations = {
-            _key(name, collector_, cache): database(size, self.reading, collector_, cache, name)
+            _key(name, collector, cache): database(size, self.reading, collector, cache, name)
             for name, cache in points
-            for collector_ in FOUR
+            for collector in FOUR
         }
-        for collector_ in ("ZGC-GD", "ZGC-CB"):
+        for collector in ("ZGC-GD", "ZGC-CB"):
             late = f"piggyback:late={DELAY}"
-            simulations[f"{collector_} late"] = database(
-                size, self.reading, collector_, claim.facts["caches"][-1], hints=late
+            simulations[f"{collector} late"] = database(
+                size, self.reading, collector, claim.facts["caches"][-1], hints=late
             )
-        for collector_ in FOUR:
-            clocked = transactions(size, self.reading, collector_, SPARES["TPC-C1"])
-            simulations |= seeded(f"{collector_} timed", clocked)
+        for collector in FOUR:
+            clocked = transactions(size, self.reading, collector, SPARES["TPC-C1"])
+            simulations |= seeded(f"{collector} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size),
@@ -163,19 +151,21 @@ class Database(UnderReading):
         """Gains, more with more cache; what the drive knows."""
         small, large = claim.facts["caches"]
         rows = []
-        for (less, more), published in zip(PAIRS, claim.facts["gains"], strict=True):
+        for (less, more), published in zip(experiment.PAIRS, claim.facts["gains"], strict=True):
             label = f"{less} below {more}, TPC-C1, cache {large} GiB, %"
-            keys = [_key("TPC-C1", collector_, large) for collector_ in (less, more)]
+            keys = [_key("TPC-C1", collector, large) for collector in (less, more)]
             rows.append(gain_row(measured, label, published, *keys))
             rows.append(self._less(measured, less, more, small, large))
             label = f"{less} below {more}, TPC-C2, cache {large} GiB, %"
-            keys = [_key("TPC-C2", collector_, large) for collector_ in (less, more)]
+            keys = [_key("TPC-C2", collector, large) for collector in (less, more)]
             rows.append(gain_row(measured, label, "a gain", *keys))
             label = f"{less} below {more}, TPC-C1, with a late log daemon, %"
             keys = [f"{less} late", _key("TPC-C1", more, large)]
             rows.append(gain_row(measured, label, "a gain", *keys))
         rows.append(self._known(claim, measured, large))
-        for (less, more), published in zip(PAIRS, claim.facts["transactions"], strict=True):
+        for (less, more), published in zip(
+            experiment.PAIRS, claim.facts["transactions"], strict=True
+        ):
             label = f"{less}, more transactions a second, %"
             rows.append(_rate(measured, label, published, 0, f"{less} timed", f"{more} timed"))
         return conclude(claim, measured, rows, notes=self._daemon(measured))
@@ -183,10 +173,10 @@ class Database(UnderReading):
     @staticmethod
     def _daemon(measured: Measured) -> list[str]:
         """The knowledge of the drive if the daemon that follows the log is late."""
-        try:
-            volume, share = known(measured.result("ZGC-GD late"))
-        except NotMeasuredError:
+        late = measured_or(None, lambda: experiment.known(measured.result("ZGC-GD late")))
+        if late is None:
             return []
+        volume, share = late
         return [
             f"With a log daemon that is {DELAY} commands of a bank late, a fit, {share:.0f}% of "
             f"the dirty pages are known, {volume:.0f} MB of zombies."
@@ -208,7 +198,7 @@ class Database(UnderReading):
     @staticmethod
     def _known(claim: Claim, measured: Measured, large: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            volume, share = known(measured.result(_key("TPC-C1", "ZGC-GD", large)))
+            volume, share = experiment.known(measured.result(_key("TPC-C1", "ZGC-GD", large)))
             about = claim.facts["known"]
             holds = abs(share - about) <= about / 10
             return Value(share), verdicts.true(holds, f"{volume:.0f} MB of zombies known")
@@ -225,13 +215,13 @@ class SixteenBanks(UnderReading):
         banks, cache = claim.facts["banks"], claim.facts["cache"]
         simulations: dict[str, Simulation] = {}
         for name, spare in SPARES.items():
-            for collector_ in FOUR:
-                simulations[_key(name, collector_, cache)] = database(
-                    size, self.reading, collector_, cache, name, banks=banks
+            for collector in FOUR:
+                simulations[_key(name, collector, cache)] = database(
+                    size, self.reading, collector, cache, name, banks=banks
                 )
                 if size is not Size.QUICK:
-                    clocked = transactions(size, self.reading, collector_, spare, banks)
-                    simulations |= seeded(f"{collector_} {name} timed", clocked)
+                    clocked = transactions(size, self.reading, collector, spare, banks)
+                    simulations |= seeded(f"{collector} {name} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size, banks),
@@ -245,9 +235,9 @@ class SixteenBanks(UnderReading):
         for name in SPARES:
             above = better if name == "TPC-C2" else 0
             text = f"over {above}" if above else "a gain"
-            for less, more in PAIRS:
+            for less, more in experiment.PAIRS:
                 label = f"{name}, {less} below {more}, %"
-                keys = [_key(name, collector_, cache) for collector_ in (less, more)]
+                keys = [_key(name, collector, cache) for collector in (less, more)]
                 rows.append(gain_row(measured, label, text, *keys, above=above))
                 if measured.size is Size.QUICK:
                     continue
@@ -262,26 +252,18 @@ class SixteenBanks(UnderReading):
         cache = claim.facts["cache"]
         lines = []
         for name in SPARES:
-            for collector_ in FOUR:
-                written = measured.get(_key(name, collector_, cache))
-                try:
-                    base, taken = (
-                        statistics.fmean(seconds(measured, f"{each} {name} timed"))
-                        for each in ("GC-GD", collector_)
-                    )
-                except NotMeasuredError:
-                    base = taken = math.nan
-                lines.append((name, collector_, written.mean, written.ci95, base / taken))
-        columns = (
-            "database",
-            "collector",
-            "write amplification",
-            "ci95",
-            "transactions, GC-GD = 1",
-        )
-        data = Table(columns, tuple(lines))
+            for collector in FOUR:
+                written = measured.get(_key(name, collector, cache))
+                base, taken = (
+                    measured_or([math.nan], partial(seconds, measured, f"{each} {name} timed"))
+                    for each in ("GC-GD", collector)
+                )
+                faster = statistics.fmean(base) / statistics.fmean(taken)
+                lines.append((name, collector, written.mean, written.ci95, faster))
+        columns = ("database", "collector", "write amplification", "ci95")
+        data = Table((*columns, "transactions, GC-GD = 1"), tuple(lines))
         caption = "TPC-C on sixteen banks: write amplification, and transactions a second"
-        return [Figure("zombie.fig11.banks", caption, data, functools.partial(_bars, data))]
+        return [Figure("zombie.fig11.banks", caption, data, partial(_bars, data))]
 
 
 def _bars(data: Table) -> Drawing:
@@ -289,12 +271,12 @@ def _bars(data: Table) -> Drawing:
 
     def panel(value: int, half: int | None) -> Bars:
         series = {
-            collector_: [
+            collector: [
                 (float(line[value] or 0), 0.0 if half is None else float(line[half] or 0))
                 for line in data.rows
-                if line[1] == collector_
+                if line[1] == collector
             ]
-            for collector_ in FOUR
+            for collector in FOUR
         }
         return Bars(data.columns[value], databases, series)
 
