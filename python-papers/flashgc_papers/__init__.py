@@ -44,6 +44,7 @@ opens no figure and prints nothing:
   ``whole``. A published "over N" is the row's ``least``.
 - What a paper leaves open has readings in ``readings.toml``. A runner of
   :func:`~flashgc_papers.reproduce.readings.runner_under` runs under each of them.
+- Notes that no run changes stand in ``notes.toml``.
 - Rows by which a reading, a preset or a parameter was chosen stand in ``fits.toml``.
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
   figures they are :class:`~flashgc_papers.published.Point`.

@@ -6,7 +6,7 @@ import functools
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -134,6 +134,13 @@ class Claim:
         assert self.value is not None
         return self.value
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of a claim that has them."""
+        assert self.lo is not None
+        assert self.hi is not None
+        return self.lo, self.hi
+
     def column(self, name: str) -> tuple[Cell, ...]:
         """The published cells under the heading ``name``."""
         at = self.columns.index(name)
@@ -171,6 +178,17 @@ class Claims:
             parts = claim.id.split(".")
             known.update((".".join(parts[:end]), None) for end in range(1, len(parts) + 1))
         return list(known)
+
+
+@functools.cache
+def _notes() -> Mapping[str, list[str]]:
+    return entries.document("notes.toml")
+
+
+def notes_of(claim: Claim) -> list[str]:
+    """The notes of the package on a claim, or on all claims whose names begin so."""
+    texts = (text for name, notes in _notes().items() if _names(name, claim) for text in notes)
+    return [text.format(claim=claim) for text in texts]
 
 
 def _names(name: str, claim: Claim) -> bool:
@@ -211,14 +229,9 @@ def parse(text: str, place: str) -> Claims:
     return Claims(papers, tuple(by_id.values()))
 
 
-#: Keys of a claim besides those that every claim has.
-_OPTIONAL = ("tol", "value", "lo", "hi", "holds", "columns", "rows", "facts", "note",
-             "contradiction")  # fmt: skip
-
-
 def _claim(at: str, raw: dict[str, Any]) -> Claim:
     at = f"{at} '{raw.get('id', '?')}'"
-    entries.check(at, raw, ("id", "what", "kind", "input", *_OPTIONAL))
+    entries.check(at, raw, [key.name for key in fields(Claim)])
     kind = _word(at, raw, "kind", Kind)
     try:
         tol = None if "tol" not in raw else Tolerance.parse(str(raw["tol"]))

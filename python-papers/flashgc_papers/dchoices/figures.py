@@ -385,8 +385,7 @@ class LeastInMemory:
             row("steps", "shrink", steps_shrink),
             row("greedy's victim", "clearly different", greedy_stays_away),
         ]
-        note = "The engine does not report what is in memory: this figure is the model's alone."
-        return conclude(claim, measured, rows, figures=self._figures(measured), notes=[note])
+        return conclude(claim, measured, rows, figures=self._figures(measured))
 
     def _memory(self, measured: Measured, c: int) -> NDArray[np.float64]:
         return np.asarray(measured.compute(str(c)).memory)

@@ -95,7 +95,7 @@ class MemoryForChoices:
         first, last = claim.facts["spare"]
         return np.asarray(np.round(np.linspace(first, last, _SPARES), 6), np.float64)
 
-    def _gain(self, claim: Claim, measured: Measured, total: int, b: int) -> NDArray[np.float64]:
+    def _gain(self, measured: Measured, total: int, b: int) -> NDArray[np.float64]:
         """Reduction in percent: a row a spare factor, a column each c > 0 of ``MEMORY``."""
         grid = np.asarray(measured.compute(f"{total} {b}"), np.float64)
         return np.asarray((1 - grid[:, 1:] / grid[:, :1]) * 100)
@@ -104,7 +104,7 @@ class MemoryForChoices:
         spares = self._spares(claim)
 
         def judge() -> tuple[str, Judgement]:
-            best = self._best_memory(claim, measured, b)
+            best = self._best_memory(measured, b)
             met = bool(best[0] != 1)
             why = f"c = {best[0]} is best at S_f = {spares[0]:g}"
             if met:
@@ -118,12 +118,10 @@ class MemoryForChoices:
         spares = self._spares(claim)
 
         def judge() -> tuple[str, Judgement]:
-            assert claim.lo is not None
-            assert claim.hi is not None
             grid = measured.compute(f"10 {b}")
             judged = {
                 spare: verdicts.least(
-                    MEMORY[10], [Value(float(y)) for y in line], claim.lo, claim.hi, "c"
+                    MEMORY[10], [Value(float(y)) for y in line], *claim.bounds, "c"
                 )
                 for spare, line in zip(spares, grid, strict=True)
                 if spare > above
@@ -140,7 +138,7 @@ class MemoryForChoices:
         name = f"b = {b}, S_f > {above:g}" if above else f"b = {b}, every S_f"
         return row(name, "c = 1", judge)
 
-    def _best_memory(self, claim: Claim, measured: Measured, b: int) -> NDArray[np.int64]:
+    def _best_memory(self, measured: Measured, b: int) -> NDArray[np.int64]:
         best = np.asarray(measured.compute(f"10 {b}")).argmin(axis=1)
         return np.asarray(np.array(MEMORY[10], np.int64)[best])
 
@@ -148,7 +146,7 @@ class MemoryForChoices:
         lo, hi = claim.facts["gain"]
 
         def judge() -> tuple[str, Judgement]:
-            gain = self._gain(claim, measured, 10, b)[:, 0]
+            gain = self._gain(measured, 10, b)[:, 0]
             share = ((lo <= gain) & (gain <= hi)).mean()
             return f"{gain.min():.2f} to {gain.max():.2f}%", verdicts.true(
                 share > 0.5, f"{share * 100:.0f}% of the spare factors lie in {lo} to {hi}%"
@@ -161,14 +159,14 @@ class MemoryForChoices:
 
         def judge() -> tuple[str, Judgement]:
             at = int(np.abs(self._spares(claim) - spare).argmin())
-            gain = float(self._gain(claim, measured, 10, 64)[at, 0])
+            gain = float(self._gain(measured, 10, 64)[at, 0])
             return f"{gain:.2f}%", verdicts.within(Value(gain), lo, hi)
 
         return row(f"b = 64, S_f = {spare:g}", f"{lo} to {hi}%", judge)
 
     def _gain_of_twenty(self, claim: Claim, measured: Measured, b: int) -> Row:
         def judge() -> tuple[str, Judgement]:
-            gain = self._gain(claim, measured, 20, b)
+            gain = self._gain(measured, 20, b)
             best = gain.max(axis=1)
             memory = np.array(MEMORY[20][1:])[gain.argmax(axis=1)]
             text = f"{best.min():.2f} to {best.max():.2f}%"
@@ -183,7 +181,7 @@ class MemoryForChoices:
         def judge() -> tuple[str, Judgement]:
             value = _percent(measured.value(f"{b} {spare} 1"), measured.value(f"{b} {spare} 0"))
             at = int(np.abs(self._spares(claim) - spare).argmin())
-            expected = self._gain(claim, measured, 10, b)[at, 0]
+            expected = self._gain(measured, 10, b)[at, 0]
             # The interval, and the 0.05% by which the paper's simulation and model agree.
             near = abs(value.mean - expected) <= value.ci95 + 0.05
             return f"{value.mean:.2f} ±{value.ci95:.2f}%", verdicts.true(
@@ -199,7 +197,7 @@ class MemoryForChoices:
             for b in claim.facts["b"]:
                 if f"{total} {b}" not in measured.computed:
                     continue
-                for spare, gains in zip(spares, self._gain(claim, measured, total, b), strict=True):
+                for spare, gains in zip(spares, self._gain(measured, total, b), strict=True):
                     for c, gain in zip(MEMORY[total][1:], gains, strict=True):
                         point = Value(np.nan, np.nan)
                         if total == 10 and c == 1 and spare in self._simulated(measured.size):

@@ -66,6 +66,16 @@ def timed(
     return seeded(key, whole)
 
 
+def both(
+    name: str, workload: str, size: Size, reading: Reading, **options: Any
+) -> dict[str, Simulation]:
+    """The runs of :func:`timed` without preemption and with it."""
+    runs: dict[str, Simulation] = {}
+    for preemption in ("none", "pgc"):
+        runs |= timed(f"{name} {preemption}", workload, size, reading, preemption, **options)
+    return runs
+
+
 def settings(size: Size) -> str:
     """The size in words."""
     requests, runs = LENGTH[size]

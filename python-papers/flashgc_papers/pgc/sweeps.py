@@ -13,6 +13,7 @@ from flashgc_papers.claims import Claim, claims
 from flashgc_papers.pgc.experiment import (
     FOOTPRINT,
     LENGTH,
+    both,
     clock,
     falls,
     figures,
@@ -46,9 +47,8 @@ _EXAMPLE = {
 class Cost:
     """The worked example: two reads, two programs, an erase."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, _size: Size) -> Task:
         """A drive whose collections are timed."""
-        del claim, size
         return Task(
             {"run": simulation(workload="uniform", **_EXAMPLE, requests=20000, runs=1)},
             settings="one plane, no bus, 20 000 writes; at every size the same",
@@ -84,9 +84,8 @@ _STATES: dict[int, dict[str, Any]] = {
 class States:
     """The levels of allowed preemption."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, _size: Size) -> Task:
         """A run in each state; requests are so far apart that none waits for another."""
-        del claim, size
         simulations = {}
         for state, options in _STATES.items():
             urgent = 1 if state == 3 else 0
@@ -195,16 +194,13 @@ def short() -> str:
 class Synthetic(UnderReading):
     """One parameter at a time, the others at their defaults."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, size: Size) -> Task:
         """NPGC and PGC at every value."""
-        del claim
         simulations: dict[str, Simulation] = {}
         for name, (values, key, form) in SWEEPS.items():
             for value in values:
                 requests = workload(**{key: form.format(value)})
-                for preemption in ("none", "pgc"):
-                    label = f"{name} {value} {preemption}"
-                    simulations |= timed(label, requests, size, self.reading, preemption)
+                simulations |= both(f"{name} {value}", requests, size, self.reading)
         least = max(LENGTH[size][0], MEETINGS)
         simulations |= timed(SHORT, short(), size, self.reading, "pgc", requests=least)
         return Task(simulations, {}, settings(size), left_out(size))
@@ -215,13 +211,8 @@ class Synthetic(UnderReading):
         rows.append(self._more_without(measured, claim))
         rows += [self._slower(measured, claim, preemption) for preemption in ("none", "pgc")]
         rows.append(self._waits(measured))
-        notes = (
-            "Consecutive pages go to all channels, and to all of their planes, in turn: what is "
-            "written together does not share a block, whether requests are sequential or not.",
-            "The paper does not say what share of the drive is addressed: the last panel.",
-        )
         figures = self._figures(claim, measured)
-        return conclude(claim, measured, rows, heading="sweep", figures=figures, notes=notes)
+        return conclude(claim, measured, rows, heading="sweep", figures=figures)
 
     def _gains(self, measured: Measured, name: str) -> list[Value]:
         return [
@@ -378,9 +369,8 @@ SLICE = "20ms"
 class Variability(UnderReading):
     """The variation of bandwidth without preemption."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, size: Size) -> Task:
         """Threads that always have a request of 1 MB each under way, as the paper measured."""
-        del claim
         simulations: dict[str, Simulation] = {}
         for writes in WRITES:
             for depth in DEPTHS:
@@ -406,12 +396,8 @@ class Variability(UnderReading):
         """Coefficients of variation."""
         rows = [self._by_writes(measured, depth) for depth in DEPTHS]
         rows += [self._by_depth(measured, writes) for writes in WRITES]
-        notes = (
-            "The paper measured drives on the market, whose insides are not known. Eight requests "
-            "of 1 MB already keep every channel of this one busy.",
-        )
         figures = self._figures(measured) + self._normalised(measured)
-        return conclude(claim, measured, rows, figures=figures, notes=notes)
+        return conclude(claim, measured, rows, figures=figures)
 
     @staticmethod
     def _figures(measured: Measured) -> list[Figure]:

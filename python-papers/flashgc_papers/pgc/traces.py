@@ -32,6 +32,7 @@ from flashgc_papers.pgc.experiment import (
     DRIVE,
     HEAVY_RUNS,
     HEAVY_RUNS_BESIDE,
+    both,
     clock,
     falls,
     falls_row,
@@ -151,14 +152,11 @@ def _float(cell: float | str | None) -> float:
 class Traces(UnderReading):
     """Mean and variance on four traces."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, size: Size) -> Task:
         """NPGC and PGC on each stand-in, and on the part of Financial."""
-        del claim
         simulations: dict[str, Simulation] = {}
         for name, (requests, options) in workloads(self.reading).items():
-            for preemption in ("none", "pgc"):
-                key = f"{name} {preemption}"
-                simulations |= timed(key, requests, size, self.reading, preemption, **options)
+            simulations |= both(name, requests, size, self.reading, **options)
         file = part()
         if file is not None:
             for preemption in ("none", "pgc"):
@@ -205,8 +203,6 @@ class Traces(UnderReading):
                 for key in ("mean", "variance")
             ]
         notes = (
-            "Arrivals of the stand-ins meet the printed share of writes in bursts, but for "
-            "OpenMail, whose 0.01% independent reads and writes cannot have.",
             f"Written a second at the printed rates: {_writes_a_second(claim)}. OpenMail, which "
             "mostly reads, writes the most.",
         )
@@ -303,20 +299,16 @@ def heavy(size: Size) -> dict[str, Any]:
 class Extended(UnderReading):
     """The experiments that the extended paper adds."""
 
-    def task(self, claim: Claim, size: Size) -> Task:
+    def task(self, _claim: Claim, size: Size) -> Task:
         """Two sizes of requests, the traces with optimisations, and the hard threshold."""
-        del claim
         reading = self.reading
         traces = workloads(reading)
         simulations: dict[str, Simulation] = {}
         for kb in (8, 64):
             requests = workload(size=f"exponential:{kb}KiB")
-            for preemption in ("none", "pgc"):
-                simulations |= timed(f"{kb} {preemption}", requests, size, reading, preemption)
+            simulations |= both(str(kb), requests, size, reading)
         for name, (requests, options) in traces.items():
-            for preemption in ("none", "pgc"):
-                key = f"{name} {preemption}"
-                simulations |= timed(key, requests, size, reading, preemption, **options)
+            simulations |= both(name, requests, size, reading, **options)
             simulations |= _on_the_bus(name, requests, size, reading, options)
         requests, options = traces[PIPELINED]
         requests = re.sub("footprint=[0-9.]+%", "footprint=100%", requests)

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from flashgc import ConfigError
 from flashgc.store.cache import Cache
 from flashgc_papers.engine import write
+from flashgc_papers.entries import document
 from flashgc_papers.reproduce.document import Reproduction, commands, rows_table, to_csv
 from flashgc_papers.reproduce.runner import Figure
 from flashgc_papers.reproduce.statements import COLUMNS
@@ -64,20 +65,7 @@ HERE = Path(__file__).parent
 
 #: The meanings of the verdicts, for readers of the page.
 MEANINGS = {
-    Verdict.MET: "The published result is reproduced.",
-    Verdict.IN_KIND: "It is reproduced on a stand-in for the paper's input: sign, order and, for "
-    f"numbers, the size of the effect within a factor of {ROUGHLY:g}. If the paper says 'up to', "
-    "its figure is an upper bound; if 'over', a "
-    "lower one, of which the size is within that factor.",
-    Verdict.FITTED: "It agrees, but a reading or a preset was chosen by this very figure, so it "
-    "does not count. The row gives what was chosen.",
-    Verdict.UNSTEADY: "It agrees, but the figures of some of its runs still move in the measured "
-    "part, so it does not count.",
-    Verdict.BLIND: "Every wrong engine that was run reproduces it as well, so it does not count.",
-    Verdict.CONTRADICTED: "It is not reproduced, and cannot be: the paper's own figures exclude "
-    "each other. The arithmetic stands with the claim.",
-    Verdict.MISSED: "It is not reproduced; the row gives the difference.",
-    Verdict.NOT_RUN: "It was not run, or only in part; the row gives the reason.",
+    Verdict(name): text.format(roughly=ROUGHLY) for name, text in document("verdicts.toml").items()
 }
 
 
@@ -137,24 +125,22 @@ def data_uri(text: str, kind: str) -> str:
 class Folder:
     """``DIR``: ``report.html``, ``statements.md``, ``results.json``, tables, figures and cache."""
 
-    def __init__(self, path: Path, option: str = "--out") -> None:
-        """Makes the folder; raises :class:`flashgc.ConfigError`, naming ``option``."""
+    def __init__(self, path: Path) -> None:
+        """Makes the folder; raises :class:`flashgc.ConfigError`, naming ``--out``."""
         self.path = path
         if path.exists() and not path.is_dir():
-            raise ConfigError(f"{option}: {path} is a file; hint: give a folder or a new name")
+            raise ConfigError(f"--out: {path} is a file; hint: give a folder or a new name")
         try:
             for name in ("tables", "figures"):
                 (path / name).mkdir(parents=True, exist_ok=True)
-            self.cache = Cache(path / "cache", "reproduce", option=option)
+            self.cache = Cache(path / "cache", "reproduce", option="--out")
         except OSError as error:
             raise ConfigError(
-                f"{option}: {path}: {error.strerror}; hint: give another folder"
+                f"--out: {path}: {error.strerror}; hint: give another folder"
             ) from None
         for place in (path, path / "tables", path / "figures", path / "cache"):
             if not os.access(place, os.W_OK | os.X_OK):
-                raise ConfigError(
-                    f"{option}: {place} may not be written; hint: give another folder"
-                )
+                raise ConfigError(f"--out: {place} may not be written; hint: give another folder")
 
     @property
     def report(self) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import flashgc_papers as papers
-from flashgc_papers.claims import Claim
+from flashgc_papers.claims import Claim, notes_of
 from flashgc_papers.reproduce import grading
 from flashgc_papers.reproduce.grading import fitted
 from flashgc_papers.reproduce.rows import Row
@@ -95,10 +95,14 @@ class Outcome:
     under: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
+    def reading(self) -> str:
+        """The name of the chosen reading; empty where the paper leaves nothing open."""
+        return next(iter(self.under), "")
+
+    @property
     def chosen(self) -> tuple[Row, ...]:
         """Return the rows that decide the verdict: those under the chosen reading."""
-        name = next(iter(self.under), "")
-        return tuple(row for row in self.rows if row.reading in ("", name))
+        return tuple(row for row in self.rows if row.reading in ("", self.reading))
 
     @property
     def rows_met(self) -> int:
@@ -143,7 +147,7 @@ def conclude(
         heading,
         graded,
         tuple(figure for figure in figures if figure.data.has_numbers),
-        (*notes, *grading.doubts(measured)),
+        (*notes_of(claim), *notes, *grading.doubts(measured)),
     )
 
 

@@ -212,9 +212,9 @@ def table(paper: str, outcomes: Outcomes) -> list[Line]:
     Those without a claim are there where all of the paper's claims are.
     """
     of_paper = [statement for statement in statements() if statement.paper == paper]
-    whole = all(claim.id in outcomes for claim in claims().select((paper,)))
+    every = whole(paper, outcomes)
     return [
-        _line(statement, outcomes) for statement in of_paper if statement.claim in outcomes or whole
+        _line(statement, outcomes) for statement in of_paper if statement.claim in outcomes or every
     ]
 
 
@@ -222,7 +222,7 @@ def _line(statement: Statement, outcomes: Outcomes) -> Line:
     if not statement.claim:
         return Line(statement, "", statement.published, "", UNCLAIMED, statement.reason)
     outcome = outcomes[statement.claim]
-    reading = next(iter(outcome.under), "")
+    reading = outcome.reading
     try:
         rows = Rows.of(outcomes, statement.claim, statement.rows)
     except NotMeasuredError as missing:
@@ -330,9 +330,7 @@ class Sentence:
 
     def filled(self, outcomes: Outcomes) -> str:
         """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
-        if self.under and not any(
-            _chosen(outcome.under) == self.under for outcome in outcomes.values()
-        ):
+        if self.under and all(outcome.reading != self.under for outcome in outcomes.values()):
             return ""
         try:
             rows = {
@@ -373,10 +371,6 @@ def remark(about: Iterable[Rows]) -> str:
         if verdict in verdicts
     ]
     return f" [{' and '.join(parts)}: not counted as met]" if parts else ""
-
-
-def _chosen(under: Mapping[str, object]) -> str:
-    return next(iter(under), "")
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from flashgc.described import Simulation, simulation
+from flashgc.results import Latency, Timing
 from flashgc_papers.claims import Cell, Claim
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.rows import Row, row
@@ -57,9 +60,16 @@ def drive(name: Cell, writes: Cell, size: Size, parts: int = PRESET) -> Simulati
 class Figure:
     """A column of published figures: a row for each drive and its writes."""
 
+    def __init__(self, number: Callable[[Timing, Latency], float]) -> None:
+        self._number = number
+
     def value(self, measured: Measured, key: str) -> Value:
         """The simulated figure."""
-        raise NotImplementedError
+        timing = measured.result(key).timing
+        assert timing is not None
+        latency = timing.latency_us.write
+        assert latency is not None
+        return Value(self._number(timing, latency))
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A simulation for each row, and one of a larger drive where single pages matter."""
@@ -85,7 +95,7 @@ class Figure:
             )
             for name, writes, parts in _sizes(claim, measured.size)
         ]
-        return conclude(claim, measured, rows, heading="drive and writes", notes=NOTES)
+        return conclude(claim, measured, rows, heading="drive and writes")
 
     def _row(self, claim: Claim, measured: Measured, key: str, published: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
@@ -108,42 +118,19 @@ def _ends(claim: Claim, published: float) -> bool:
     return published == claim.facts.get("histogram_end")
 
 
-NOTES = (
-    "The presets were fitted to some of these figures: docs/drives.md says which.",
-    "Under Zipf's law the share of the hottest page depends on the number of pages: writes wait "
-    "for it less on the drive than on 1/64 of it, above all at zipf 0.8.",
-)
+def _rate(timing: Timing, latency: Latency) -> float:
+    """MiB of writes of 4 KiB a second."""
+    return latency.requests / 256 / timing.simulated_seconds
 
 
-@runner("ssdiq.drives.rate")
-class Rate(Figure):
-    """MiB of writes a second."""
-
-    def value(self, measured: Measured, key: str) -> Value:
-        """Requests of 4 KiB over the time that they took."""
-        result = measured.result(key)
-        assert result.timing is not None
-        done = result.timing.latency_us.write
-        assert done is not None
-        return Value(done.requests / 256 / result.timing.simulated_seconds)
-
-
-@runner("ssdiq.drives.median")
-class Median(Figure):
-    """Response times: their median."""
-
-    def value(self, measured: Measured, key: str) -> Value:
-        """The median of all writes."""
-        return _percentile(measured, key, "p50")
-
-
-@runner("ssdiq.drives.p99")
-class Slow(Figure):
-    """Response times: what 99% of the writes stay below."""
-
-    def value(self, measured: Measured, key: str) -> Value:
-        """The percentile of all writes."""
-        return _percentile(measured, key, "p99")
+_FIGURES: dict[str, Callable[[Timing, Latency], float]] = {
+    "ssdiq.drives.rate": _rate,
+    # Microseconds.
+    "ssdiq.drives.median": lambda _, latency: latency.p50,
+    "ssdiq.drives.p99": lambda _, latency: latency.p99,
+}
+for _id, _number in _FIGURES.items():
+    runner(_id)(functools.partial(Figure, _number))
 
 
 def label(name: Cell, writes: Cell, parts: int) -> str:
@@ -163,12 +150,3 @@ def _sizes(claim: Claim, size: Size) -> list[tuple[Cell, Cell, int]]:
         if writes == "zipf 0.8" and LARGER[size]:
             sizes.append((name, writes, LARGER[size]))
     return sizes
-
-
-def _percentile(measured: Measured, key: str, name: str) -> Value:
-    """A percentile of the response times of all writes, in microseconds."""
-    timing = measured.result(key).timing
-    assert timing is not None
-    times = timing.latency_us.write
-    assert times is not None
-    return Value(getattr(times, name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 from flashgc_papers.claims import Cell, Claim, claims
@@ -11,7 +10,7 @@ from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.rows import Row, row
 from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, runner
-from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
+from flashgc_papers.reproduce.tasks import UNKNOWN, Measured, Size, Task, measured_or
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
 
@@ -35,10 +34,6 @@ class _Column:
         """The measured value that stands beside a published one."""
         return experiment.amplification(measured, workload)
 
-    def notes(self, _claim: Claim) -> list[str]:
-        """Findings that the rows do not say."""
-        return []
-
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each skew."""
         return conclude(
@@ -47,7 +42,6 @@ class _Column:
             [self._row(claim, measured, *cells) for cells in published(claim).rows],
             heading=published(claim).columns[0],
             figures=self._figures(claim, measured),
-            notes=self.notes(claim),
         )
 
     def _row(self, claim: Claim, measured: Measured, skew: Cell, printed: Cell) -> Row:
@@ -60,10 +54,8 @@ class _Column:
     def _figures(self, claim: Claim, measured: Measured) -> list[Figure]:
         lines: list[tuple[Cell, Cell, float, float]] = []
         for skew, printed in published(claim).rows:
-            try:
-                value = self.value(measured, workloads(claim)[skew])
-            except NotMeasuredError:
-                value = Value(math.nan, math.nan)
+            workload = workloads(claim)[skew]
+            value = measured_or(UNKNOWN, functools.partial(self.value, measured, workload))
             lines.append((skew, printed, value.mean, value.ci95))
         data = Table((published(claim).columns[0], "published", self.ours, "ci95"), tuple(lines))
         caption = f"{claim.what}, by the {self.ours} and as published"
@@ -73,7 +65,8 @@ class _Column:
 class _Collector(_Column):
     """A column of a collector, behind a write buffer where the claim has one."""
 
-    victim = experiment.GREEDY
+    def __init__(self, victim: str) -> None:
+        self._victim = victim
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A simulation for each skew."""
@@ -81,11 +74,11 @@ class _Collector(_Column):
         writes, runs = experiment.length(size, buffer)
         return Task(
             {
-                name: experiment.collector(self.victim, name, size, buffer)
+                name: experiment.collector(self._victim, name, size, buffer)
                 for name in workloads(claim).values()
             },
             settings=f"{experiment.DRIVE}; drive writes: {writes} after "
-            f"{experiment.WARMUPS[self.victim]} of warm-up; runs: {runs}",
+            f"{experiment.WARMUPS[self._victim]} of warm-up; runs: {runs}",
             left_out=f"{WRITES - writes} of the {WRITES} drive writes" if writes < WRITES else "",
         )
 
@@ -108,84 +101,18 @@ class _Optimum(_Column):
         )
 
 
-@runner("ssdiq.zones.greedy")
-class ZonesGreedy(_Collector):
-    """Greedy on hot and cold data."""
-
-
-@runner("ssdiq.zones.2r-greedy")
-class ZonesTwoRGreedy(_Collector):
-    """2R-greedy on hot and cold data."""
-
-    victim = experiment.TWO_R_GREEDY
-
-    def notes(self, _claim: Claim) -> list[str]:
-        """The effect that a short warm-up misses."""
-        return [
-            "At 90/10 the first drive writes are some percent above those that follow, so that "
-            "four are left out."
-        ]
-
-
-@runner("ssdiq.zones.2r-fifo")
-class ZonesTwoRFifo(_Collector):
-    """2R-FIFO on hot and cold data."""
-
-    victim = experiment.TWO_R_FIFO
-
-    def notes(self, _claim: Claim) -> list[str]:
-        """The reading of the published source."""
-        return [
-            "In the published source compacted blocks are put behind a pointer to the cold ones. "
-            "It never leaves the end of the list. So they are the last in line here."
-        ]
-
-
-@runner("ssdiq.zones.optimal")
-class ZonesOptimal(_Optimum):
-    """Two pools: one of hot pages, one of cold ones."""
-
-
-@runner("ssdiq.zipf.greedy")
-class ZipfGreedy(_Collector):
-    """Greedy under Zipf, on the drive of the published source: without a write buffer."""
-
-    def notes(self, _claim: Claim) -> list[str]:
-        """The place where the rows that are missed are explained."""
-        return [
-            "From exponent 0.6 on the published values are far below greedy's. They are those of "
-            "greedy behind a write buffer of 0.02% of the logical pages: see ssdiq.buffer.zipf."
-        ]
-
-
-@runner("ssdiq.zipf.optimal")
-class ZipfOptimal(_Optimum):
-    """A pool for each of 4096 classes of pages."""
-
-    def notes(self, claim: Claim) -> list[str]:
-        """The contradiction in the published column, and the choice of the classes."""
-        uniform, zones = float(claim.rows[0][1]), claim.facts["zones_uniform"]
-        return [
-            f"At exponent 0 all pages are alike and nothing can be separated: the published "
-            f"{uniform:g} contradicts {zones:g} for uniform writes in the column of the zones. "
-            "The cause is not known. The published source has neither the optimum nor its classes.",
-            "Our 4096 classes have equal widths in the logarithm of the rank; four times as many "
-            "change write amplification by less than 1e-6.",
-        ]
-
-
-@runner("ssdiq.buffer.zones")
-@runner("ssdiq.buffer.zipf")
-class Buffered(_Collector):
-    """A column of greedy behind a write buffer."""
-
-    def notes(self, _claim: Claim) -> list[str]:
-        """The origin of the size of the buffer."""
-        return [
-            "The simulator has a write buffer, least recently used first out. The published source "
-            "sets its size to 0, with 0.0002 of the logical pages in a comment. Writes that hit "
-            "it count as written by the host.",
-        ]
+for _id, _victim in {
+    "ssdiq.zones.greedy": experiment.GREEDY,
+    "ssdiq.zones.2r-greedy": experiment.TWO_R_GREEDY,
+    "ssdiq.zones.2r-fifo": experiment.TWO_R_FIFO,
+    # The drive of the published source, without a write buffer.
+    "ssdiq.zipf.greedy": experiment.GREEDY,
+    "ssdiq.buffer.zones": experiment.GREEDY,
+    "ssdiq.buffer.zipf": experiment.GREEDY,
+}.items():
+    runner(_id)(functools.partial(_Collector, _victim))
+for _id in ("ssdiq.zones.optimal", "ssdiq.zipf.optimal"):
+    runner(_id)(_Optimum)
 
 
 def published(claim: Claim) -> Claim:

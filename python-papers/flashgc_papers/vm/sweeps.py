@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
+from functools import partial
 
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import Drawing
@@ -13,7 +13,7 @@ from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.rows import Row, row
 from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
-from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
+from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task, measured_or
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.drawings import over_sizes
 from flashgc_papers.vm.experiment import (
@@ -80,7 +80,7 @@ class Sizes(UnderReading):
                 name,
                 caption,
                 self._table(measured, kind),
-                functools.partial(self._draw, measured, kind),
+                partial(self._draw, measured, kind),
             )
             for name, kind, caption in (
                 ("vm.fig11", "cache", "I/O time and N_dup over page cache, 32 log blocks"),
@@ -279,22 +279,19 @@ class VictimWindow(_Windows):
         rows: list[tuple[float | str | None, ...]] = []
         for name in mixtures():
             for window in self.windows(measured.size):
-                try:
-                    rows.append((name, window, self.share(measured, name, window)))
-                except NotMeasuredError:
-                    rows.append((name, window, None))
+                share = measured_or(None, partial(self.share, measured, name, window))
+                rows.append((name, window, share))
         return Table(("order", "window", "of unlimited"), tuple(rows), keys=2)
 
     def _draw(self, measured: Measured) -> Drawing:
         windows = self.windows(measured.size)
-
-        def known(name: str, window: str) -> float:
-            try:
-                return self.share(measured, name, window)
-            except NotMeasuredError:
-                return math.nan
-
-        shares = {name: [known(name, window) for window in windows] for name in mixtures()}
+        shares = {
+            name: [
+                measured_or(math.nan, partial(self.share, measured, name, window))
+                for window in windows
+            ]
+            for name in mixtures()
+        }
         label = "I/O time, unlimited = 1"
         return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
 
@@ -332,9 +329,7 @@ class Adaptive(_Windows):
         return conclude(claim, measured, rows, heading="program, first window", notes=notes)
 
     def _row(self, claim: Claim, measured: Measured, name: str, start: int) -> Row:
-        assert claim.lo is not None
-        assert claim.hi is not None
-        low, high = claim.lo, claim.hi
+        low, high = claim.bounds
 
         def judge() -> tuple[Value, Judgement]:
             share = self.share(measured, name, f"adaptive-{start}-4")

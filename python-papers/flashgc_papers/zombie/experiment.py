@@ -220,20 +220,25 @@ def gain_row(
     return row(label, published, judge, least=above or None)
 
 
-def printed_row(measured: Measured, name: str) -> Row:
-    """A row that is met if ``name`` writes as much as Figure 8 prints.
-
-    Those values are of ZGC-CB at h = 6 with more and fewer reads than in the other figures.
-    """
-    (figure,) = claims().select(("zombie.fig8",))
-    low, *_, high = sorted(float(str(value)) for _, value in figure.rows)
+def printed_row(measured: Measured, name: str, label: str, source: str = "") -> Row:
+    """A row that is met if ``name`` writes as much as Figure 8 prints."""
+    low, high = printed_range()
 
     def judge() -> tuple[Value, Judgement]:
         value = amplification(measured, name)
         return value, verdicts.within(value, low, high)
 
-    collector, h, *_ = name.split()
-    return row(f"waf({collector}) at h = {h}", f"{low:g} to {high:g} (Figure 8)", judge)
+    return row(label, f"{low:g} to {high:g}{source}", judge)
+
+
+def printed_range() -> tuple[float, float]:
+    """The least and the largest write amplification that Figure 8 prints.
+
+    Those values are of ZGC-CB at h = 6 with more and fewer reads than in the other figures.
+    """
+    (figure,) = claims().select(("zombie.fig8",))
+    low, *_, high = sorted(float(str(value)) for _, value in figure.rows)
+    return low, high
 
 
 def both(

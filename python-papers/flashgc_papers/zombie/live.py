@@ -268,10 +268,7 @@ def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]
 
 def _notes(measured: Measured, plan: Plan) -> list[str]:
     done = measured.computed.get("sessions", [])
-    notes = [
-        "The stored drive keeps no time of flash: transactions a second are this machine's. "
-        "zombie.transactions has them on a drive with a clock."
-    ]
+    notes = []
     for workload in plan.workloads:
         texts = []
         for name in plan.collectors:

@@ -94,15 +94,7 @@ class Raw:
         ]
         rows += [known_row(measured, name, facts["known"])]
         rows += [valid_row(measured), replay_row(measured)]
-        return conclude(claim, measured, rows, figures=_figures(measured, plan), notes=_NOTES)
-
-
-_NOTES = [
-    "Seconds are those of the drive's time, until fio ends: what is dirty in the page cache then "
-    "is not waited for, as in the paper.",
-    "The stored drive hears a hint at once; the drive with the clock, for which the host waits and "
-    "whose amplification this is, with a read or a write that follows.",
-]
+        return conclude(claim, measured, rows, figures=_figures(measured, plan))
 
 
 def _told(done: Sequence[Session], workload: str, name: str) -> float | None:

@@ -11,38 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 from flashgc.described import Simulation, simulation
-from flashgc_papers.claims import Claim, claims
+from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading
 from flashgc_papers.reproduce.rows import Row, row
 from flashgc_papers.reproduce.runner import Outcome, conclude, runner
 from flashgc_papers.reproduce.tasks import Measured, Size, Task, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
-from flashgc_papers.zombie.experiment import (
-    BANKS,
-    BLOCK,
-    BLOCKS,
-    CHOSEN,
-    PAGE,
-    PAIRS,
-    RATE,
-    READINGS,
-    SPARE,
-    SPEED,
-    WARMUP,
-    WRITES,
-    amplification,
-    collector,
-    gain,
-    left_out,
-    micro,
-    settings,
-)
+from flashgc_papers.zombie import experiment
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.tpcc import bank_runs
 from flashgc_papers.zombie.tpcc import gain as counted_gain
 
-LITERAL = READINGS[1]
+LITERAL = experiment.READINGS[1]
 #: The answers that are changed, and options of the runs that are.
 CHANGES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "as chosen": ({}, {}),
@@ -73,7 +54,7 @@ def changes(size: Size) -> tuple[str, ...]:
 
 def changed(change: str) -> Reading:
     """The chosen reading with one answer changed."""
-    return replace(CHOSEN, answers={**CHOSEN.answers, **CHANGES[change][0]})
+    return replace(experiment.CHOSEN, answers={**experiment.CHOSEN.answers, **CHANGES[change][0]})
 
 
 def _key(change: str, name: str, h: float) -> str:
@@ -91,11 +72,13 @@ class Readings:
         for change in changes(size):
             for name in FOUR:
                 for h in POINTS:
-                    simulation = micro(size, changed(change), name, h, **CHANGES[change][1])
+                    simulation = experiment.micro(
+                        size, changed(change), name, h, **CHANGES[change][1]
+                    )
                     simulations |= seeded(_key(change, name, h), simulation)
         few = f"; changes but {len(FEW)}"
-        text = f"{len(changes(size))} changes; {settings(size)} unless it says otherwise"
-        return Task(simulations, settings=text, left_out=left_out(size, more=few))
+        text = f"{len(changes(size))} changes; {experiment.settings(size)} unless it says otherwise"
+        return Task(simulations, settings=text, left_out=experiment.left_out(size, more=few))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Two rows a change: the statements that hold, and how much is written."""
@@ -108,14 +91,13 @@ class Readings:
     @staticmethod
     def _written(measured: Measured, change: str) -> Row:
         """Write amplification where Figure 8 prints it, h = 6, for more and fewer reads."""
-        (figure,) = claims().select(("zombie.fig8",))
-        printed = sorted(float(str(value)) for _, value in figure.rows)
-        low, high = printed[0], printed[-1]
+        low, high = experiment.printed_range()
 
         def judge() -> tuple[Value, Judgement]:
-            value = amplification(measured, _key(change, "ZGC-CB", 6))
+            value = experiment.amplification(measured, _key(change, "ZGC-CB", 6))
             others = ", ".join(
-                f"{amplification(measured, _key(change, 'ZGC-CB', h)).mean:.2f}" for h in POINTS
+                f"{experiment.amplification(measured, _key(change, 'ZGC-CB', h)).mean:.2f}"
+                for h in POINTS
             )
             verdict, why = verdicts.within(value, low, high)
             return value, Judgement(verdict, f"{why}; at h = {_POINTS}: {others}")
@@ -125,14 +107,15 @@ class Readings:
     def _row(self, measured: Measured, change: str) -> Row:
         def judge() -> tuple[str, Judgement]:
             missed, texts = [], []
-            for less, more in PAIRS:
+            for less, more in experiment.PAIRS:
                 gains = {
-                    h: gain(measured, _key(change, less, h), _key(change, more, h)) for h in POINTS
+                    h: experiment.gain(measured, _key(change, less, h), _key(change, more, h))
+                    for h in POINTS
                 }
                 missed += [f"{less}: {text}" for text, holds in STATEMENTS if not holds(gains)]
                 each = ", ".join(f"{value.mean:.0f}" for value in gains.values())
                 texts.append(f"{less} {each}")
-            total = len(STATEMENTS) * len(PAIRS)
+            total = len(STATEMENTS) * len(experiment.PAIRS)
             why = f"gains in % at h = {_POINTS}: {'; '.join(texts)}"
             if missed:
                 why += f". Not so: {'; '.join(missed)}"
@@ -178,20 +161,21 @@ def foreseen(size: Size, name: str, h: float, hints: str = "piggyback") -> Simul
 
     A bank is a drive of its own, with its part of the addresses, the cache and the requests.
     """
-    cache = f"page-cache:size={4096 / BANKS:g}MiB,rate={RATE / BANKS:g},speed={SPEED / BANKS:g}"
+    banks = experiment.BANKS
+    rate, speed = experiment.RATE / banks, experiment.SPEED / banks
     return simulation(
         workload=f"skew:h={h:g},read=33.3333%",
         frontier="pool",
-        blocks=BLOCKS // BANKS,
-        pages_per_block=BLOCK,
-        page_size=PAGE,
-        spare=SPARE,
-        host_cache=cache,
+        blocks=experiment.BLOCKS // banks,
+        pages_per_block=experiment.BLOCK,
+        page_size=experiment.PAGE,
+        spare=experiment.SPARE,
+        host_cache=f"page-cache:size={4096 / banks:g}MiB,rate={rate:g},speed={speed:g}",
         hints=hints,
-        warmup=WARMUP[size],
-        writes=WRITES // BANKS,
-        runs=bank_runs(size, BANKS),
-        **collector(LITERAL, name),
+        warmup=experiment.WARMUP[size],
+        writes=experiment.WRITES // banks,
+        runs=bank_runs(size, banks),
+        **experiment.collector(LITERAL, name),
     )
 
 
@@ -205,15 +189,17 @@ class Oracle:
         ways |= {"riding": "piggyback"}
         simulations = {
             f"{less} {h} {way}": foreseen(size, less, h, hints)
-            for less, _ in PAIRS
+            for less, _ in experiment.PAIRS
             for h in oracle_points(size)
             for way, hints in ways.items()
         } | {
-            f"{more} {h}": foreseen(size, more, h) for _, more in PAIRS for h in oracle_points(size)
+            f"{more} {h}": foreseen(size, more, h)
+            for _, more in experiment.PAIRS
+            for h in oracle_points(size)
         }
         text = (
-            f"{bank_runs(size, BANKS)} banks without a clock, the lowest addresses hot, "
-            f"{WARMUP[size].removesuffix('x')} drive writes before"
+            f"{bank_runs(size, experiment.BANKS)} banks without a clock, the lowest addresses hot, "
+            f"{experiment.WARMUP[size].removesuffix('x')} drive writes before"
         )
         less = "two of the four banks" if size is Size.QUICK else ""
         return Task(simulations, settings=text, left_out=less)
@@ -222,7 +208,7 @@ class Oracle:
         """The share of the best horizon's gain that hints have."""
         rows = [
             self._row(measured, less, more, h)
-            for less, more in PAIRS
+            for less, more in experiment.PAIRS
             for h in oracle_points(measured.size)
         ]
         return conclude(claim, measured, rows, heading="collector")

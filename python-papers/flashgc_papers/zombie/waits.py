@@ -24,6 +24,7 @@ from flashgc_papers.zombie.experiment import (
     known,
     left_out,
     micro,
+    printed_row,
     settings,
 )
 from flashgc_papers.zombie.figures import FOUR
@@ -57,7 +58,11 @@ class Reads(UnderReading):
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """ZGC's falls, and most time is saved with few reads."""
         printed = [self._printed(measured, *map(float, map(str, row))) for row in claim.rows]
-        printed += [self._between(claim, measured, reads) for reads in READS[1:-1]]
+        # A falling curve lies between its two printed ends.
+        printed += [
+            printed_row(measured, self._key("ZGC-CB", reads), self._label(reads))
+            for reads in READS[1:-1]
+        ]
         falls = [self._falls(measured, name) for name in ("ZGC-CB", "ZGC-GD")]
         best = [self._best(measured, claim.facts["best_time"], *pair) for pair in PAIRS]
         caption = (
@@ -81,18 +86,11 @@ class Reads(UnderReading):
             value = amplification(measured, self._key("ZGC-CB", reads))
             return value, verdicts.true(value.low > 1, "")
 
-        label = f"waf(ZGC-CB), {reads:g} reads a write"
-        return row(label, published, judge, base=1.0)
+        return row(self._label(reads), published, judge, base=1.0)
 
-    def _between(self, claim: Claim, measured: Measured, reads: float) -> Row:
-        """A row between the two printed points, as what falls throughout is."""
-        low, high = sorted(float(str(value)) for _, value in claim.rows)
-
-        def judge() -> tuple[Value, Judgement]:
-            value = amplification(measured, self._key("ZGC-CB", reads))
-            return value, verdicts.within(value, low, high)
-
-        return row(f"waf(ZGC-CB), {reads:g} reads a write", f"{low:g} to {high:g}", judge)
+    @staticmethod
+    def _label(reads: float) -> str:
+        return f"waf(ZGC-CB), {reads:g} reads a write"
 
     def _falls(self, measured: Measured, name: str) -> Row:
         def judge() -> tuple[str, Judgement]:
@@ -311,13 +309,13 @@ class Waits(UnderReading):
                     label = f"waits, {label}"
                     text = f"over {least:g} shorter"
                     over.append(self._row(measured, label, text, str(event), pair, least))
-        notes = [
-            "A read is that of a page that is not in the cache. A free buffer is waited for while "
-            "the page that makes room is written. A write is waited for by an update of its page; "
-            "writes leave the cache one by one.",
-            *self._absolute(claim, measured),
-        ]
-        return conclude(claim, measured, [*shorter, *over], heading="event", notes=notes)
+        return conclude(
+            claim,
+            measured,
+            [*shorter, *over],
+            heading="event",
+            notes=self._absolute(claim, measured),
+        )
 
     @staticmethod
     def _row(
