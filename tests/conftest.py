@@ -20,13 +20,13 @@ from flashgc.store import Store
 from flashgc.store.cache import FILE
 from forks import Forks
 
-# The same cases every time, so that a change is judged by what it changes; `make soak` draws others
-# with ``--hypothesis-profile=soak``. No deadlines: machines differ, results do not.
+# Hypothesis draws the same cases every time, so a failure is the fault of a change. `make soak`
+# draws other cases with ``--hypothesis-profile=soak``. No deadlines, because machines differ.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("soak", max_examples=10_000, deadline=None)
 settings.load_profile("same")
 
-# What a user was told once is not kept, so every test is told it.
+# Notes that users see only once are not remembered, so every test sees them.
 os.environ["XDG_STATE_HOME"] = "/dev/null/state"
 
 # A shell without job control starts background jobs with Ctrl-C ignored, and what they start
@@ -37,7 +37,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-c", "from flashgc.command import main; main()"]
 
-# What is up is noted where nobody else looks, each process of the tests for itself.
+# Each process of the tests has a state folder of its own, so it sees no drives of others.
 if "FLASHGC_STATE" not in os.environ:
     _state = tempfile.mkdtemp(prefix="flashgc-tests-")
     os.environ["FLASHGC_STATE"] = f"{_state}/state"
@@ -47,7 +47,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuses to go on where tests that must not run side by side would."""
+    """Stops if tests of one xdist group would run side by side."""
     if session.config.getoption("loadgroup", False):
         for item in session.items:
             if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
@@ -66,7 +66,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
-    """The process of which the command's calls are forks."""
+    """The process that forks for each call of the command."""
     forks = Forks(environment())
     yield forks
     forks.close()
@@ -74,12 +74,12 @@ def forks() -> Iterator[Forks]:
 
 @pytest.fixture
 def command(tmp_path: Path, forks: Forks) -> Command:
-    """Runs ``flashgc`` with arguments in an empty folder and returns what came of it."""
+    """Runs ``flashgc`` with arguments in an empty folder and returns its output and exit code."""
     return lambda *arguments: forks.run([*map(str, arguments)], tmp_path, environment(), 120)
 
 
 def kept_results(place: Path) -> dict[str, float]:
-    """When each result of a file of results, or of the folder of a cache, was made."""
+    """The time at which each result was made, in a file of results or a cache folder."""
     file = place / FILE if place.is_dir() else place
     if not file.exists():
         return {}
@@ -88,19 +88,19 @@ def kept_results(place: Path) -> dict[str, float]:
 
 
 def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
-    """Waits until a process has computed for so long, or stands still: it waits for something.
+    """Waits until a process has used ``seconds`` of CPU time, or sleeps.
 
-    Time on the clock would say little where other tests run at the same time.
+    Wall-clock time would say little, because other tests run at the same time.
     """
     stat = Path(f"/proc/{process.pid}/stat")
-    if not stat.exists():  # No Linux.
+    if not stat.exists():  # Not on Linux.
         time.sleep(3)
     computed, since = 0.0, time.monotonic()
     while stat.exists() and process.poll() is None and computed < seconds:
         state, *fields = stat.read_text().rpartition(") ")[2].split()
         ticks = int(fields[10]) + int(
             fields[11]
-        )  # Of all its threads, in the system and out of it.
+        )  # User and system time of all its threads.
         now = ticks / os.sysconf("SC_CLK_TCK")
         if now != computed or state != "S":
             computed, since = now, time.monotonic()
@@ -111,7 +111,7 @@ def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
 
 
 def keeping(process: subprocess.Popen[str], place: Path, count: int = 5) -> None:
-    """Waits until a process has kept so many results."""
+    """Waits until a process has stored ``count`` results."""
     until = time.monotonic() + 300
     while len(kept_results(place)) < count:
         assert process.poll() is None, process.communicate()
@@ -131,7 +131,7 @@ def started(*arguments: object) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, str, str]:
-    """Sends a signal to a command, and returns what came of it."""
+    """Sends a signal to a command, and returns its exit code, output and errors."""
     process.send_signal(which)
     try:
         out, errors = process.communicate(timeout=30)
@@ -142,7 +142,7 @@ def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, s
 
 
 def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]:
-    """Starts the command, sends it a signal once it is under way, and returns what came of it."""
+    """Starts the command, sends it a signal once it is under way, and returns as ``ended`` does."""
     process = started(*arguments)
     under_way(process)
     return ended(process, which)

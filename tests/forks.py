@@ -1,8 +1,8 @@
-"""The command in a process of its own, without the start of Python and its imports.
+"""Runs the command in a process of its own, without the time of Python's start and imports.
 
-A process that has imported the commands forks for each call. The child is what a fresh process
-would be: its folder, environment, streams, signals, and how it ends. The documents, which run every
-command, start fresh ones.
+A process that has imported the commands forks for each call. The child has the folder,
+environment, streams, signals and exit of a fresh process. The tests of the documents, which run
+every command, start fresh processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-#: Forks for each message, a child goes on below the loop.
+#: Forks for each message. The child leaves the loop and runs the command.
 PROGRAM = """
 import atexit, gc, importlib, json, os, socket, sys, threading
 from flashgc.command import entrance, main
@@ -95,7 +95,7 @@ class Forks:
             return subprocess.CompletedProcess([*arguments], code, *texts)
 
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the forking process."""
         self.calls.close()
         self.process.communicate()
 

@@ -1,4 +1,4 @@
-"""How a configuration is built. It is the one place that names options of ``flashgc.run``."""
+"""Builds configurations. Only this module names options of ``flashgc.run``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: The keys of the lists, and the option of ``flashgc.run`` that each stands for. Where an option
-#: gets another name, its line here is the only one to edit.
+#: The keys of the lists, and the option of ``flashgc.run`` that each stands for. If an option is
+#: renamed, only its line here must change.
 OPTIONS: Mapping[str, str] = {
     key: key
     for key in (

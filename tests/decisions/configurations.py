@@ -5,7 +5,7 @@ from __future__ import annotations
 from decisions import counting, hosts, mappings, python_policies, timing, units
 from decisions.building import Configuration
 
-#: Equal to the digit from one version to the next.
+#: Configurations whose results are equal to the digit from one version to the next.
 UNCHANGED: tuple[Configuration, ...] = (
     *counting.configurations(),
     *mappings.configurations(),
@@ -15,11 +15,11 @@ UNCHANGED: tuple[Configuration, ...] = (
     *units.configurations(),
 )
 
-#: Wrong when the others were recorded, and recorded anew when they were mended:
+#: Configurations whose results were wrong in the first record, and recorded again once corrected:
 #:
-#: - DFTL with a placement: a copy that the placement scattered did not touch the map on flash, so
-#:   most of the map's traffic was missing.
-#: - Policies written in Python beside hints: what a host hinted never reached the placement.
+#: - DFTL with a placement: copies in several classes did not update the map on flash, so most of
+#:   the map's traffic was missing.
+#: - Policies written in Python with hints: the host's hints never reached the placement.
 CHANGED: tuple[Configuration, ...] = (
     *mappings.dftl_with_a_placement(),
     *hosts.python_policies_with_hints(),

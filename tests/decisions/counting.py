@@ -58,7 +58,7 @@ def allocations() -> Iterator[Configuration]:
 
 
 def placements() -> Iterator[Configuration]:
-    """Every placement with parameters that matter; hints are in ``hosts``."""
+    """Every placement with several parameters; ``hosts`` has those with hints."""
     for placement in (
         "dac", "dac:regions=1", "dac:regions=4", "dac:regions=8", "dac:threshold=500",
         "dac:threshold=20000", "dac:regions=5,threshold=4000", "dac:zombie-block=yes",
@@ -140,7 +140,7 @@ def endurance() -> Iterator[Configuration]:
 
 
 def fills() -> Iterator[Configuration]:
-    """What is on the drive at first, on every frontier."""
+    """Initial contents of the drive, on every frontier."""
     for fill in ("random", "empty"):
         for frontier in FRONTIERS:
             yield counting(
@@ -197,7 +197,7 @@ def lengths() -> Iterator[Configuration]:
 
 
 def configurations() -> Iterator[Configuration]:
-    """All of them."""
+    """All configurations of this module."""
     for group in (
         victims, allocations, placements, levelling, endurance, fills, generators, lengths
     ):  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from decisions.building import Configuration, counting, timed
 from decisions.python_policies import lowest_greedy
 
-#: 500 pages of 8160.
+#: A page cache of 500 pages; the drive has 8160.
 PAGE_CACHE = "page-cache:size=2000KiB,rate=10000,speed=100000"
 PAGE_CACHES = {
     "page-cache": PAGE_CACHE,
@@ -67,7 +67,7 @@ def on_the_counting_drive() -> Iterator[Configuration]:
 
 
 def on_the_timed_drive() -> Iterator[Configuration]:
-    """The same before a drive with a clock, whose way of hinting takes time."""
+    """The same hosts on a timed drive, where hint commands take time."""
 
     def host(name: str, **changes: Any) -> Configuration:
         drive = {
@@ -100,7 +100,7 @@ def on_the_timed_drive() -> Iterator[Configuration]:
 
 
 def python_policies_with_hints() -> Iterator[Configuration]:
-    """See ``CHANGED``: what a host hints is lost behind a policy written in Python."""
+    """Policies in Python with hints, which were once lost: see ``CHANGED``."""
     for hints in ("piggyback", "perfect", "oracle"):
         yield counting(
             f"python/host/{hints}",
@@ -150,7 +150,7 @@ def traces() -> Iterator[Configuration]:
 
 
 def timed_traces() -> Iterator[Configuration]:
-    """The same on the timed drive, with the trace's own times or without."""
+    """Traces on the timed drive, with the trace's own times or without."""
 
     def trace(name: str, path: str, **changes: Any) -> Configuration:
         given = {"workload": path, "requests": None, "passes": 1, **changes}
@@ -181,6 +181,6 @@ def timed_traces() -> Iterator[Configuration]:
 
 
 def configurations() -> Iterator[Configuration]:
-    """All of them but the ones that change on purpose."""
+    """All configurations of this module but those in ``CHANGED``."""
     for group in (on_the_counting_drive, on_the_timed_drive, traces, timed_traces):
         yield from group()

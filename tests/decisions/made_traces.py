@@ -1,6 +1,6 @@
-"""Small traces that are made when they are needed, in a folder in which the runs take place.
+"""Small traces, which are generated in the folder in which the runs take place.
 
-Names of files are relative to that folder: they are part of a result's digest.
+File names are relative to that folder, because they are part of a result's digest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PAGES = 1200
 
 
 def write(folder: Path) -> None:
-    """Writes the traces to ``folder``, and a way from there to ``data`` of the repository."""
+    """Writes the traces to ``folder``, with a link to ``data`` of the repository."""
     (folder / "data").symlink_to(ROOT / "data", target_is_directory=True)
     for name, rows in {
         "small.csv": requests(8000, step=700),
@@ -29,7 +29,10 @@ def write(folder: Path) -> None:
 
 
 def requests(count: int, *, step: int, back: int = 0) -> Iterator[str]:
-    """Requests of 1 to 4 pages, some off the boundaries of pages; times go back by ``back`` us."""
+    """Requests of 1 to 4 pages, some not aligned to pages.
+
+    Times are in microseconds. One of 97 is earlier by five times ``back``.
+    """
     draw = Random(1)
     for index in range(count):
         time = index * step + draw.randrange(step) - (back * 5 if index % 97 == 96 else 0)
@@ -40,7 +43,7 @@ def requests(count: int, *, step: int, back: int = 0) -> Iterator[str]:
 
 
 def dirty(count: int) -> Iterator[str]:
-    """Pages of one size that are written some time after they were told to be dirty."""
+    """Single pages, each written some time after an event that says that it is dirty."""
     draw = Random(2)
     waiting: list[int] = []
     for index in range(count):

@@ -8,7 +8,7 @@ from typing import Any
 from decisions.building import Configuration, counting
 from decisions.counting import MIXTURE
 
-#: Mostly random writes with a part that is sequential, as log blocks like it.
+#: Random and sequential writes: log blocks suit the sequential part.
 PARTLY_SEQUENTIAL = "0.6*sequential + 0.4*zipf:theta=0.8,read=0.2,trim=0.02"
 SCHEMES = (
     "du-gc", "da-gc", "ba-gc", "ba-gc:below=0.5", "lda-gc1", "lda-gc2", "lda-gc3", "lda-gc4",
@@ -76,7 +76,7 @@ def maps_on_flash() -> Iterator[Configuration]:
 
 
 def dftl_with_a_placement() -> Iterator[Configuration]:
-    """See ``CHANGED``: map traffic of copies is lost."""
+    """DFTL with a placement, where map traffic of copies was once lost: see ``CHANGED``."""
     for placement in ("dac", "dac:regions=2,threshold=4000"):
         yield counting(
             f"dftl/greedy/pool/{placement}",
@@ -91,7 +91,7 @@ def dftl_with_a_placement() -> Iterator[Configuration]:
 
 
 def swapping() -> Iterator[Configuration]:
-    """A page cache of a virtual memory in front of the drive, with every scheme."""
+    """A page cache with virtual memory in front of the drive, with every scheme."""
 
     def swap(name: str, **changes: Any) -> Configuration:
         return counting(f"swap/{name}", **{**SWAPPING, **changes})
@@ -132,6 +132,6 @@ def swapping() -> Iterator[Configuration]:
 
 
 def configurations() -> Iterator[Configuration]:
-    """All of them but the ones that change on purpose."""
+    """All configurations of this module but those in ``CHANGED``."""
     for group in (log_blocks, maps_on_flash, swapping):
         yield from group()

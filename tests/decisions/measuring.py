@@ -1,4 +1,4 @@
-"""Runs a configuration, and says what of its result is recorded and how two records differ."""
+"""Runs a configuration, selects the fields to record, and compares two records."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import flashgc
 from decisions.building import Configuration
 
 RECORDED = Path(__file__).with_name("recorded.json")
-#: Of a result, what no decision is in: the configuration as it was asked for, words for people, and
-#: how fast the machine was.
+#: Fields of a result that say nothing about decisions: the configuration as given, texts for
+#: people, and the speed and memory of the machine.
 LEFT_OUT = (
     "config", "config_digest", "version", "findings", "seed", "page_programs_per_second",
     "peak_memory_bytes",
 )  # fmt: skip
-#: The digest covers all that the other fields do, so that it is a field of its own.
+#: The digest changes with every other field, so it is recorded apart from them.
 DIGEST = "digest"
 #: Lists with more elements than this are recorded as their hash.
 SHORT = 4
@@ -28,7 +28,7 @@ Record = dict[str, Any]
 
 
 def measure(configuration: Configuration, folder: Path) -> Record:
-    """What is recorded of a run in ``folder``, where the traces lie."""
+    """The record of a run in ``folder``, which has the traces."""
     with contextlib.chdir(folder), _named(configuration.id):
         result = flashgc.run(**configuration.options).to_dict()
     digest = result[DIGEST]
@@ -55,9 +55,9 @@ def _shortened(value: Any) -> Any:
 
 
 def differences(recorded: Record, found: Record) -> Iterator[str]:
-    """Every field that was recorded and is another now, with both values.
+    """Every recorded field whose value has changed, with both values.
 
-    Fields that were not recorded are new measures, which change nothing.
+    New fields are no differences.
     """
     before, after = dict(_fields(recorded)), dict(_fields(found))
     for field, value in before.items():
@@ -68,7 +68,7 @@ def differences(recorded: Record, found: Record) -> Iterator[str]:
 
 
 def _fields(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Paths of single values, and each as text: 1 is not 1.0, and floats are exact."""
+    """The path and the exact text of each single value: 1 differs from 1.0."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _fields(inner, f"{path}.{key}" if path else key)

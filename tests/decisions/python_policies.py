@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decisions.building import Configuration, counting
 from flashgc import Blocks
 
-#: Counts of blocks that are open or erased are this or more.
+#: Open and erased blocks have counts of at least this.
 OPEN = 0x8000
 
 
@@ -17,7 +17,7 @@ def lowest_greedy(blocks: Blocks) -> int:
 
 
 def ten_choices(blocks: Blocks) -> int:
-    """The first best of ten that are drawn."""
+    """The block with the lowest count among ten random ones; the first drawn among equals."""
     counts = blocks.counts
     return min(blocks.draw(10), key=lambda block: counts[block])
 
@@ -46,7 +46,7 @@ def least_worn(blocks: Blocks) -> int:
 
 
 def configurations() -> Iterator[Configuration]:
-    """Each policy on two frontiers, and beside what else looks at blocks."""
+    """Each policy on two frontiers, and with other options that depend on blocks."""
     for policy in (lowest_greedy, ten_choices, Cyclic, least_worn):
         for frontier in ("single", "pool"):
             yield counting(

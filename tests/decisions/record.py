@@ -1,4 +1,4 @@
-"""Records what the engine decides: ``python tests/decisions/record.py [--digests] [NAME...]``.
+"""Records the engine's decisions: ``python tests/decisions/record.py [--digests] [NAME...]``.
 
 Without names every configuration is recorded; a name may be a pattern (``'timed/host/*'``). What
 becomes another value is printed, one line a field. ``--digests`` writes digests alone, and fails
@@ -20,7 +20,7 @@ from decisions.configurations import ALL
 
 
 def main(arguments: list[str]) -> int:
-    """Records, and returns the exit status."""
+    """Records the configurations, and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--digests", action="store_true")

@@ -8,7 +8,7 @@ from typing import Any
 from decisions.building import Configuration, timed
 from decisions.counting import VICTIMS
 
-#: Planes at every level; 32 blocks each.
+#: Two units at every level, so 16 planes.
 PARALLEL: Mapping[str, Any] = {"channels": 2, "ways": 2, "dies": 2, "planes": 2}
 #: A load of one die that leaves it idle at times, and one of sixteen planes.
 LIGHT, HEAVY = "poisson:rate=600", "poisson:rate=6000"
@@ -43,7 +43,7 @@ def geometry() -> Iterator[Configuration]:
 
 
 def units() -> Iterator[Configuration]:
-    """What is collected together, and how many erased blocks are kept."""
+    """The units that collect together, and how many erased blocks are kept."""
     for unit in ("plane", "die", "channel", "drive"):
         for holds in ("no",) if unit == "plane" else ("no", "yes"):
             yield timed(
@@ -78,7 +78,7 @@ def units() -> Iterator[Configuration]:
 def preemptions() -> Iterator[Configuration]:
     """Every level of preemption, on one die and on several."""
     for preemption in PREEMPTIONS:
-        # So few pages that requests meet the ones that are being moved.
+        # Few pages, so requests often meet pages that a collection copies.
         yield timed(
             f"preemption={preemption}", arrivals=LIGHT, preemption=preemption, blocks=96,
             workload="uniform:read=0.5", requests=10_000,
@@ -103,7 +103,7 @@ def preemptions() -> Iterator[Configuration]:
             f"preemption={preemption}/copy_back", arrivals=HEAVY, preemption=preemption,
             copy_back="yes", preemption_poll_time="600ns", **PARALLEL,
         )  # fmt: skip
-    # Urgent writes below the hard threshold: collections that give way to nothing.
+    # Below the hard threshold, collections are urgent and nothing preempts them.
     for preemption in ("pgc", "pgc+merge+pipeline+erase-suspend", "suspend"):
         yield timed(
             f"preemption={preemption}/urgent",
@@ -152,7 +152,7 @@ def queues() -> Iterator[Configuration]:
 
 
 def policies() -> Iterator[Configuration]:
-    """Every victim policy, allocation and placement, and what the drive holds at first."""
+    """Every victim policy, allocation and placement, and initial contents of the drive."""
     for victim in VICTIMS:
         yield timed(f"victim={victim}", victim=victim, arrivals=LIGHT, dies=2)
     for allocation in ("lowest-erase", "sfl", "random"):
@@ -176,7 +176,7 @@ def policies() -> Iterator[Configuration]:
 
 
 def devices() -> Iterator[Configuration]:
-    """Every preset, made small."""
+    """Every device preset, with few blocks."""
     for name, planes in (
         ("pgc-slc", 64), ("jasmine-4", 4), ("jasmine-16", 16), ("slc", 16), ("mlc", 1),
         ("tlc", 32), ("qlc", 64),
@@ -188,6 +188,6 @@ def devices() -> Iterator[Configuration]:
 
 
 def configurations() -> Iterator[Configuration]:
-    """All of them."""
+    """All configurations of this module."""
     for group in (geometry, units, preemptions, queues, policies, devices):
         yield from group()

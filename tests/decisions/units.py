@@ -7,7 +7,7 @@ from typing import Any
 
 from decisions.building import Configuration, counting, timed
 
-#: Pages of 16 KiB with four units; blocks have as many units as those of the lists have pages.
+#: Flash pages of 16 KiB hold four mapping units. A block has 32 units.
 UNITS: dict[str, Any] = {"page_size": "16KiB", "mapping_unit": "4KiB", "pages_per_block": 8}
 #: A buffer that loses its data with the power, and a host that flushes.
 FLUSHED: dict[str, Any] = {"power_protection": "no", "flush_every": 7, "frontier": "pool:low=2"}

@@ -1,4 +1,4 @@
-"""Chromium by the WebDriver protocol, which is JSON over HTTP: the standard library is enough."""
+"""Controls Chromium by the WebDriver protocol (JSON over HTTP) with the standard library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_browser = pytest.mark.skipif(
     reason="needs Chromium and its driver; hint: apt-get install chromium chromium-driver",
 )
 
-#: Nothing but the machine itself can be reached, and Chromium asks for nothing of its own.
+#: Chromium can reach only this machine, and sends no requests of its own.
 ARGUMENTS = (
     "--headless", "--disable-gpu", "--no-sandbox", "--no-first-run", "--disable-extensions",
     "--disable-sync", "--disable-background-networking", "--disable-component-update",
@@ -32,7 +32,7 @@ ARGUMENTS = (
 
 
 class Browser:
-    """One window."""
+    """One window of Chromium."""
 
     def __init__(self, base: str, folder: Path) -> None:
         self._base = base
@@ -59,13 +59,13 @@ class Browser:
             return json.load(answer)["value"]
 
     def open(self, url: str) -> None:
-        """Opens a page; what there was to complain about the last one is forgotten."""
+        """Opens a page and drops the complaints about the page before."""
         self._call("POST", "/url", url="about:blank")
         self._logs()
         self._call("POST", "/url", url=url)
 
     def run(self, script: str) -> Any:
-        """What a function with this body returns."""
+        """Runs a function with this body in the page, and returns its result."""
         return self._call("POST", "/execute/sync", script=script, args=[])
 
     def text(self, id_: str) -> str:
@@ -83,7 +83,7 @@ class Browser:
         self._call("POST", "/goog/cdp/execute", cmd=command, params=parameters)
 
     def resize(self, width: int, height: int, *, dark: bool = False) -> None:
-        """A page of this size, in CSS pixels."""
+        """Sets the size of the page, in CSS pixels, and its light or dark scheme."""
         self.emulate(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=False,
@@ -102,7 +102,7 @@ class Browser:
         return base64.b64decode(self._call("GET", "/screenshot"))
 
     def complaints(self) -> list[str]:
-        """What the console says, and requests to other origins than the page's."""
+        """Console messages, and requests to other origins than the page's."""
         found, events = self._logs()
         origin = self.run("return location.origin")
         for event in events:
@@ -113,7 +113,7 @@ class Browser:
         return found
 
     def _logs(self) -> tuple[list[str], list[dict[str, Any]]]:
-        """What the console said, and what happened, since they were last asked for."""
+        """Console messages and browser events since the last call."""
         console, events = (
             self._call("POST", "/se/log", type=kind) for kind in ("browser", "performance")
         )
@@ -128,7 +128,7 @@ class Browser:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """A browser that ends with the block."""
+    """A browser that closes at the end of the ``with`` block."""
     assert DRIVER is not None
     driver = subprocess.Popen(
         [DRIVER, "--port=0"],

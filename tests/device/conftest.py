@@ -1,4 +1,4 @@
-"""What the tests of stored drives share: what this machine can do, and nothing left mounted."""
+"""Helpers of the tests of stored drives: checks of this machine, and of leftover mounts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ needs_mounts = pytest.mark.skipif(
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    """Skips a test where a program is missing."""
+    """Skips a test if a program is missing."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
 @pytest.fixture
 def drive_file(tmp_path: Path) -> Iterator[Path]:
-    """Where a drive may be; whatever a test leaves mounted goes away."""
+    """The path for a drive file; a drive that a test leaves mounted is unmounted."""
     file = tmp_path / "drive.flash"
     yield file
     if up.note_of(file).exists():

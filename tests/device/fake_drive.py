@@ -1,4 +1,4 @@
-"""A drive that only counts: it says of itself what a served drive does, and needs no file."""
+"""A drive that only counts: it answers like a served drive, and needs no file."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class FakeDrive:
         self.random = random.Random(1)
         self.lock = threading.Lock()
         self.began = time.monotonic()
-        #: Why the drive no longer answers.
+        #: The reason why the drive no longer answers.
         self.gone: str | None = None
         self.read_only: str | None = None
-        #: Seconds of uptime, where a test sets the clock.
+        #: Uptime in seconds, if a test sets the clock.
         self.clock: float | None = None
         self.asked = 0
 

@@ -64,7 +64,7 @@ def test_the_action_runs_a_bench_and_compares_the_next_one_with_it(tmp_path: Pat
     document = str(tmp_path / "out" / "bench.json")
     again = run(tmp_path, baseline=document)
     assert again.returncode == 0, again.stderr
-    # Nothing was taken from the first one: its runs were done anew.
+    # The first bench's results were not reused: all runs were repeated.
     assert "run 1 of 2" in again.stderr + again.stdout
     assert (tmp_path / "summary").read_text().count("# ") >= 2
     missed = run(tmp_path, wanted="flash_bytes_per_unit<1KiB")

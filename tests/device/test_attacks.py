@@ -1,4 +1,4 @@
-"""Attacks of another user of the machine on root's ``flashgc``: none of them does anything."""
+"""Attacks of another user of the machine on root's ``flashgc``: none succeeds."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ pytestmark = [
 
 NOBODY = 65534
 
-#: Tries of each race; a soak tries more.
+#: The number of attempts at each race; a soak run makes more.
 TRIES = int(os.environ.get("FLASHGC_ATTACKS", "1000"))
 
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary directory that everybody writes, and a state folder that nobody else does."""
+    """A temporary directory that everybody may write, and a state folder for root alone."""
     with tempfile.TemporaryDirectory(prefix="fga-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)
         work = Path(folder) / "tmp"
@@ -55,7 +55,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def treasure(place: Path) -> Path:
-    """A folder of root's that must stay whole, and that nobody else reads."""
+    """A folder of root that must stay unchanged, and that nobody else may read."""
     folder = place.parent / "treasure"
     folder.mkdir(0o700)
     (folder / "gold").write_text("gold")
@@ -63,7 +63,7 @@ def treasure(place: Path) -> Path:
 
 
 def mounted(place: Path) -> list[tuple[str, str]]:
-    """The mounts of a test; other tests mount theirs elsewhere."""
+    """The mounts below the test's folder."""
     return [row for row in mounts.mounted() if row[1].startswith(str(place.parent))]
 
 
@@ -75,7 +75,7 @@ def is_whole(treasure: Path) -> bool:
 
 @contextlib.contextmanager
 def as_nobody(attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
-    """Attacks all the time, from a process of another user."""
+    """Repeats an attack from a process of another user until the block ends."""
 
     def run() -> None:
         os.setgroups([])
@@ -114,7 +114,7 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 def run(*arguments: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        # As the script of a package is: the working folder is not on the path of imports.
+        # `-P` keeps the working folder off the import path, as with an installed script.
         [COMMAND[0], "-P", *COMMAND[1:], *map(str, arguments)],
         cwd=cwd,
         env={**environment(), **more},
@@ -135,7 +135,7 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
         (planted / "x.up").write_text(json.dumps(told))
         for path in (*planted.iterdir(), planted):
             owned(path)
-        # A pipe is waited for by who reads it, and the folder can be exchanged meanwhile.
+        # Opening a pipe would block, and the attacker could replace the folder meanwhile.
         piped = place / "flashgc-crash-test-piped"
         piped.mkdir()
         os.mkfifo(piped / "owner", 0o666)
@@ -152,8 +152,8 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
 
 
 def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
-    """A folder that is exchanged for a link, or for another folder, while it is removed."""
-    home = place / "home"  # Of the attacker: the worst case, which check_folder refuses.
+    """An attacker replaces a folder by a link or by another folder while it is removed."""
+    home = place / "home"  # The attacker's: the worst case, which check_folder refuses.
     home.mkdir()
     owned(home)
     name, link, aside = home / "folder", home / "link", home / "aside"
@@ -179,7 +179,7 @@ def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
                     (name / "file").touch()
                     removed += scratch.remove(name, [found.st_dev, found.st_ino])
             assert (treasure / "gold").exists()
-    # What was written through the link by this test itself.
+    # This test itself has written through the link.
     (treasure / "file").unlink(missing_ok=True)
     assert is_whole(treasure)
     assert removed > 0
@@ -208,11 +208,11 @@ def test_another_folder_of_the_same_name_stays(place: Path, treasure: Path) -> N
 def test_a_folder_that_becomes_a_link_while_it_is_removed(
     place: Path, treasure: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the two worst moments: once it was looked at, and once what is in it was looked at."""
+    """The exchange comes right after the check of the folder, or of an entry in it."""
     folder = place / "folder"
 
     class System:
-        """The system's calls; behind one of them a name becomes a link to the treasure."""
+        """System calls; after one of them, a name becomes a link to the treasure."""
 
         def __init__(self, call: str, name: Path) -> None:
             self._call, self._name, self.is_done = call, name, False
@@ -246,7 +246,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_removed(
 
 
 def test_links_inside_are_removed_and_not_followed(place: Path, treasure: Path) -> None:
-    """Where another user may write inside: a folder there becomes a link while it is emptied."""
+    """An inner folder that another user may write becomes a link while it is emptied."""
     folder = place / "folder"
     folder.mkdir()
     found = os.lstat(folder)
@@ -340,7 +340,7 @@ def test_programs_are_not_those_of_a_folder_that_others_write(place: Path) -> No
         found = programs.find("mount")
         assert found is not None
         assert not found.startswith(str(place))
-        # Root's own in a folder of root's is taken; in one that others write, it is not.
+        # Root's program in root's folder is found. If others may write the folder, it is not.
         assert programs.find("losetup") == str(trap / "losetup")
         trap.chmod(0o777)
         assert programs.find("losetup") != str(trap / "losetup")
@@ -402,7 +402,7 @@ def test_files_of_a_drive_are_for_their_owner_alone(place: Path) -> None:
 
 
 def nobodys(script: str) -> str:
-    """What a script of the attacker prints."""
+    """Runs a script as the attacker, and returns its output."""
     python = shutil.which("python3", path="/usr/bin:/bin")
     if python is None:
         pytest.skip("no Python that others may run")
@@ -413,7 +413,7 @@ def nobodys(script: str) -> str:
 
 
 def test_a_socket_that_lets_others_in_does_not_serve_them(place: Path) -> None:
-    """A descriptor that was passed on, or a mode that somebody has changed."""
+    """A process that inherits the descriptor, or a changed mode of the socket, gives no access."""
     path = place / "control"
     script = (
         "import socket; s = socket.socket(socket.AF_UNIX); s.settimeout(20)\n"
@@ -463,7 +463,7 @@ def test_the_server_has_no_rights_of_root(place: Path, treasure: Path) -> None:
     done = upping.up(file, place / "mount", serve=["--nbd", f"unix:{place}/nbd"])
     try:
         assert is_without_rights(done.server, NOBODY)
-        # Nor may another process of its user look into it.
+        # Other processes of the server's user may not inspect it either.
         assert nobodys(f"import os\ntry: os.readlink('/proc/{done.server}/fd/3')\n"
                        "except PermissionError: print(1)") == "1"  # fmt: skip
         assert mode(place / "nbd") == 0o600
@@ -578,7 +578,7 @@ def test_a_mount_point_or_temporary_directory_of_others_is_refused(
     with pytest.raises(ConfigError, match="belongs to user"), scratch.scratch("attack"):
         pass
     assert list(home.iterdir()) == []
-    # A state folder of others, or that others enter, is none.
+    # A state folder that others own or may enter is refused.
     for folder, owner, bits in (("a", NOBODY, 0o700), ("b", 0, 0o755), ("c", 0, 0o777)):
         (place / folder).mkdir()
         (place / folder).chmod(bits)
@@ -595,7 +595,7 @@ def test_a_mount_point_or_temporary_directory_of_others_is_refused(
 def test_a_name_that_is_exchanged_never_leads_to_a_file_of_root(
     place: Path, treasure: Path
 ) -> None:
-    """The attacker's drive becomes a link to a file of root's, and back, as fast as it goes."""
+    """The attacker swaps the drive for a link to root's file and back, as fast as possible."""
     home = place / "home"
     home.mkdir()
     owned(home)
@@ -633,7 +633,7 @@ def test_a_name_that_is_exchanged_never_leads_to_a_file_of_root(
                 assert os.fstat(opened.descriptor).st_uid == NOBODY
                 opened.close()
                 found["opened"] += 1
-    # Both happened, or there was no race.
+    # Both outcomes must occur; otherwise there was no race.
     assert min(found.values()) > 0, found
 
 
@@ -656,7 +656,7 @@ def test_root_makes_no_socket_in_a_folder_of_others(place: Path, treasure: Path)
 def test_a_recording_is_taken_by_nobody_else_on_its_way(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder belongs to the server's user. Another one, open to all, may have its name now."""
+    """The folder was the server user's. Another folder, open to all, may now have its name."""
     folder, target = place / "folder", place / "t.flashgc"
     folder.mkdir()
     (folder / "t.flashgc").write_text("trace")
@@ -726,7 +726,7 @@ def test_root_serves_a_file_without_roots_rights_and_unmounts_it(place: Path) ->
 
 
 def forged(socket_path: Path, stat: bytes) -> threading.Thread:
-    """Answers as a server of a user may: a greeting, and then ``stat`` again and again."""
+    """Acts as a hostile server: sends a greeting, and answers every request with ``stat``."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(socket_path))
     listener.listen()

@@ -52,7 +52,7 @@ def written(tmp_path: Path, text: str = FILE) -> Path:
 
 
 def told(units: float, flash: int, host: int = 1000, seconds: float = 10.0) -> dict[str, Any]:
-    """The document of a run, with what figures are made of."""
+    """The document of a run, with the fields that figures are computed from."""
     return {
         "units": units,
         "past": None,
@@ -90,7 +90,7 @@ def test_each_choice_of_settings_is_a_cell(tmp_path: Path) -> None:
         "size=4096 sync=off victim=greedy",
     ]
     assert len({one.name for one in cells}) == len(cells) == 8
-    # Drives are made by their own settings: the command's are none of theirs.
+    # Settings of the command do not change the drive, so there are two images only.
     assert len({one.image for one in cells}) == 2
 
 
@@ -226,7 +226,7 @@ def test_means_and_paired_differences_are_those_worked_out_by_hand(tmp_path: Pat
     assert change.mean == pytest.approx(-0.105051, abs=1e-6)
     assert change.half == pytest.approx(0.064907, abs=1e-6)
     assert change.holds_zero is False
-    # The means alone would tell nothing: their intervals overlap.
+    # The intervals of the two means overlap: only the comparison by repeats shows a difference.
     other = second.mean("flash_bytes_per_unit")
     assert other is not None
     assert other.half is not None
@@ -327,7 +327,7 @@ def test_bytes_that_stayed_in_the_page_cache_are_told_by_cell(tmp_path: Path) ->
     runs = benching.order(bench)
     kept = {run.name: told(1, 1000, host=1000) for run in runs}
     for run in runs:
-        # The second cell wrote 1600, 2000 and 2500 bytes, of which 1000 reached the drive.
+        # In the second cell, 1600, 2000 and 2500 bytes were written, and 1000 reached the drive.
         bytes_ = 990 if run.cell.number == 0 else (1600, 2000, 2500)[run.repeat]
         kept[run.name]["executed"]["written"] = {"bytes": None, "least": bytes_, "most": None}
     made = benching.outcome(bench, runs, kept, say=describe.findings)
@@ -360,7 +360,7 @@ def test_written_bytes_with_bounds_are_a_range_in_table_document_and_budget(tmp_
     runs = benching.order(bench)
     kept = {run.name: told(100, 1000) for run in runs}
     for run in runs:
-        # One run of the second cell has bounds alone: 5 KiB and 8 to 17 KiB in 100 units.
+        # One run of the second cell has only bounds: 8 to 17 KiB a unit. All others have 5 KiB.
         is_known = run.cell.number == 0 or run.repeat > 0
         least, most = (512_000, 512_000) if is_known else (819_200, 1_740_800)
         exact = least if is_known else None
@@ -476,7 +476,7 @@ def test_a_figure_is_worse_if_its_whole_interval_is_beyond_the_tolerance(tmp_pat
     assert [one.cell for one in worse] == ["size=16384"]
     assert "+10.0% ± 2.2%, beyond 5.0%" in worse[0].claim
     assert benching.against(after, before, ["flash_bytes_per_unit"], 0.08).worse == []
-    # To the better is no fault, and transactions a second are better the more there are.
+    # An improvement is not reported. For transactions per second, higher is better.
     assert benching.against(done(tmp_path, ((500, 510, 520),) * 2), before).worse == []
     slower = done(tmp_path)
     for cell in slower.cells:
@@ -588,15 +588,15 @@ def test_a_bench_measures_goes_on_and_judges(command: Command, tmp_path: Path) -
     found = json.loads(first.stdout)
     assert [cell["repeats"] for cell in found["cells"]] == [[0, 1]] * 2
     for cell in found["cells"]:
-        # What the setup wrote is not the command's, and the file system adds little.
+        # Writes of the setup do not count, and the file system adds little.
         figures = {name: figure and figure["mean"] for name, figure in cell["figures"].items()}
         assert figures["written_bytes_per_unit"] == 1 << 20
         assert 1 << 20 <= figures["host_bytes_per_unit"] < 1.2 * (1 << 20)
         assert figures["flash_bytes_per_unit"] > figures["host_bytes_per_unit"]
-    # Both cells have one drive.
+    # Both cells share one drive image.
     assert len(list((tmp_path / "out" / "images").glob("*.flash"))) == 1
     assert "<svg" in (tmp_path / "out" / "page.html").read_text()
-    # A second call runs nothing, and judges.
+    # A second call runs nothing, and judges the stored results.
     budget_ = ("--wanted", "flash_bytes_per_unit<1MiB", "--summary", tmp_path / "summary.md")
     again = command("device", "bench", file, "--out", tmp_path / "out", *budget_)
     assert again.returncode == 3, again.stderr
@@ -616,11 +616,11 @@ def test_a_bench_measures_goes_on_and_judges(command: Command, tmp_path: Path) -
 def test_a_stopped_bench_keeps_what_is_finished(
     command: Command, tmp_path: Path, which: signal.Signals
 ) -> None:
-    # The second run waits, and takes both signals as if nothing was.
+    # The second run waits, and ignores both signals.
     text = MOUNTED.replace(
         "cat {here}/begin;", "trap : INT TERM; test {mib} = 4 || cat {here}/begin;"
     )
-    # Named otherwise than by {here}, the pipe is none of the files that a run depends on.
+    # The pipe is not named by {here}, so it is no file that a run depends on.
     text = text.replace("{here}", str(tmp_path)).replace("repeats = 2", "repeats = 1")
     file = written(tmp_path, text)
     os.mkfifo(tmp_path / "begin")
@@ -687,7 +687,7 @@ def reached(process: subprocess.Popen[str], pipe: Path) -> Iterator[None]:
     while opened < 0:
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < until
-        # It cannot be opened before somebody reads it.
+        # A pipe cannot be opened for writing before somebody reads it.
         with contextlib.suppress(OSError):
             opened = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         time.sleep(0.02)

@@ -19,8 +19,8 @@ pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 __all__ = ["_everything_in_one_folder"]
 
-#: The blocks of every file in the working directory, by its name (FS_IOC_FIEMAP). Blocks that were
-#: never written have no pages.
+#: Prints the blocks of every file in the working directory, by its name (FS_IOC_FIEMAP). Blocks
+#: that were never written are left out.
 EXTENTS = """
 import fcntl, json, os, struct, sys
 def blocks(path):
@@ -55,7 +55,7 @@ for turn in range(4):
         table.write(os.urandom(5 << 20)), table.flush(), os.fsync(table.fileno())
 """
 
-#: tmpfile() of the C library.
+#: Calls tmpfile() of the C library.
 TMPFILE = """
 import ctypes, os
 c = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""The file of a drive is data: code that it names runs with permission alone."""
+"""The file of a drive is data: code that it names runs only with permission."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def mark(tmp_path: Path) -> Path:
 
 
 def planted(folder: Path, mark: Path, key: str, name: str) -> Path:
-    """A drive whose file names code, which has not run since."""
+    """A drive whose file names code; the code's mark is removed."""
     evil = folder / "evil.py"
     evil.write_text(EVIL.format(mark=str(mark)))
     evil.chmod(0o644)
@@ -97,7 +97,7 @@ def test_no_command_runs_the_code_of_a_drive(
     if key == "victim":
         assert json.loads(made.stdout)["victim"].endswith(":pick")
     else:
-        # Only the placement knows its classes.
+        # The classes are known only to the placement, which is not loaded.
         assert made.returncode == 2
         assert "hint: flashgc device check d.flash" in made.stderr
         assert made.stderr.count("\n") == 1
@@ -200,7 +200,7 @@ def test_a_stale_cache_of_the_interpreter_does_not_run(tmp_path: Path, mark: Pat
     drive = planted(tmp_path, mark, "victim", "pick")
     evil, other = tmp_path / "evil.py", tmp_path / "other.py"
     text = evil.read_text()
-    # Whoever can write in __pycache__ makes a file for a source of the same size and time.
+    # An attacker who can write in __pycache__ forges bytecode for a source of this size and time.
     py_compile.compile(str(evil), doraise=True)
     os.utime(evil, ns=(0, 0))
     other.write_text(text.replace("touch()", "mkdir()"))

@@ -1,4 +1,4 @@
-"""``flashgc device``: what is said, and what is refused, without mounts."""
+"""``flashgc device``: its output and its refusals, without mounts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_drive_whose_making_was_killed_is_not_there(command: Command, tmp_path
     making.wait()
     (part,) = tmp_path.iterdir()
     assert part.name.startswith(".d.")
-    # Another drive leaves it alone, one of this name removes it.
+    # Creating another drive leaves the partial file alone; creating this one removes it.
     assert command("device", "create", "e", *SMALL, "--fill", "20%").returncode == 0
     assert part.exists()
     assert command("device", "create", "d", *SMALL, "--fill", "20%").returncode == 0

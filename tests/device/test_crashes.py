@@ -50,7 +50,7 @@ def has_postgres() -> bool:
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder below which campaigns work: its name is short enough for sockets."""
+    """A folder for campaigns, with a path that is short enough for sockets."""
     with tempfile.TemporaryDirectory(prefix="fgc-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)  # PostgreSQL's user enters it.
         monkeypatch.setenv("FLASHGC_STATE", f"{folder}/state")
@@ -62,7 +62,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Mounts and loop devices below a folder: those of other campaigns are not ours."""
+    """Mounts and loop devices below a folder; those of other campaigns do not count."""
     loops = subprocess.run(("losetup", "-l", "-n", "-O", "NAME,BACK-FILE"), capture_output=True)
     lines = [
         *Path("/proc/self/mounts").read_text().splitlines(),
@@ -139,7 +139,7 @@ def test_ctrl_c_keeps_what_was_done(scratch: Path, level: str, begun: str) -> No
     while not list(scratch.glob(f"flashgc-crash-test-*/{begun}")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    # As from a terminal: every program that runs gets it.
+    # As Ctrl-C on a terminal, the signal goes to every process of the group.
     os.killpg(campaign.pid, signal.SIGINT)
     out, _ = campaign.communicate(timeout=60)
     [found] = json.loads(out)["levels"]

@@ -32,7 +32,7 @@ from flashgc.device.logged import Server
 
 EXAMPLES = ROOT / "docs/examples"
 
-#: A drive of which the tests without a file system make images.
+#: The capacity of the drive whose images the tests without a file system make.
 CAPACITY = "64MiB"
 
 
@@ -45,7 +45,7 @@ def in_mounts(test: Callable[..., None]) -> Callable[..., None]:
 def _scratch(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Everything is made below the test's folder, where leftovers are found."""
+    """Puts all temporary files below the test's folder, where leftovers are found."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setenv("FLASHGC_STATE", str(tmp_path_factory.mktemp("state") / "state"))
@@ -72,7 +72,7 @@ def cut(command: Command, *arguments: object, code: int = 0) -> dict[str, Any]:
 
 
 def write(path: Path, *commands: tuple[int, int, bytes | int]) -> Path:
-    """A log: each command has its kind, its page, and its data or the number of its pages."""
+    """Writes a log. Each command has its kind, first page, and its data or its number of pages."""
     with open(path, "wb") as file:
         for kind, page, what in commands:
             data = what if isinstance(what, bytes) else b""
@@ -86,7 +86,7 @@ def filled(*letters: str) -> bytes:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Log]:
-    """Pages 0 to 2 are flushed; then 0 and 1 are written anew, 2 is discarded, and 0 again."""
+    """Pages 0 to 2 are flushed; 0 and 1 are written again, 2 is discarded, 0 is written again."""
     path = write(
         tmp_path / "log",
         (WRITE, 0, filled("a", "b", "c")),
@@ -147,7 +147,7 @@ def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> No
     assert pages(at_the_end, 0, 3) == "ae-"
     assert pages(at_the_end, 1, 2) == "fbc"
     assert pages(running.Cut(1, given=3, flushed=2, is_at_flush=False)) == "dec"
-    # One before those that were made is made as well.
+    # An image can also be made for an earlier cut than the last one.
     assert pages(running.Cut(2, given=1, flushed=0, is_at_flush=True), 1) == "a-c"
 
 
@@ -189,12 +189,12 @@ def test_cuts_are_at_every_flush_and_the_same_however_many(log: Log) -> None:
     many = list(itertools.islice(running.cuts(log, 0, end, 1), 100))
     assert few == many[:4]
     assert many != list(itertools.islice(running.cuts(log, 0, end, 2), 100))
-    # Nothing was acknowledged: at a flush and behind a command in turn, until no flush is left.
+    # Without acknowledgements, cuts are at a flush and after a command in turn, while flushes last.
     assert [cut.is_at_flush for cut in many] == [True, False, True] + [False] * 97
     assert {cut.given for cut in many if cut.is_at_flush} == {1, 5}
     assert {cut.given for cut in many if not cut.is_at_flush} == set(range(7))
     assert all(cut.flushed == log.flushed(cut.given) for cut in many)
-    # None before the command began.
+    # No cut lies before the command's start.
     begun = log.entries[1].end
     late = itertools.islice(running.cuts(log, begun, end, 1), 100)
     assert {cut.given for cut in late} == {2, 3, 4, 5, 6}
@@ -218,9 +218,10 @@ def test_losses_are_all_the_last_any_or_one() -> None:
     drawn = [tuple(running.lost(5, 1, number)) for number in range(2000)]
     assert drawn == [tuple(running.lost(5, 1, number)) for number in range(2000)]
     assert running.lost(0, 1, 1) == []
-    # Any of the 32 subsets of five pieces. All are lost by their own way 3/8, as the end 2/8 x 1/5,
-    # by chance 2/8 x 1/6 (the mean of p^5), together 0.467. The last one alone is lost by its own
-    # way 1/8 x 1/5, as the end 2/8 x 1/5, by chance 2/8 x 1/30, together 0.083.
+    # All 32 subsets of five pieces occur. The rule "all" loses all five pieces with 3/8, the rule
+    # "end" with 2/8 x 1/5, and the random rule with 2/8 x 1/6 (the mean of p^5): together 0.467.
+    # The last piece alone is lost by the rule "one" with 1/8 x 1/5, by "end" with 2/8 x 1/5, and at
+    # random with 2/8 x 1/30: together 0.083.
     assert len(set(drawn)) == 32
     assert drawn.count((0, 1, 2, 3, 4)) / 2000 == pytest.approx(0.467, abs=0.04)
     assert drawn.count((4,)) / 2000 == pytest.approx(0.083, abs=0.025)
@@ -303,7 +304,7 @@ def test_a_drive_that_cannot_be_opened_does_not_end_the_server(tmp_path: Path) -
             server.serving(tmp_path / "drive", fuse),
         ):
             raise ZeroDivisionError
-        # Its end was sudden, and left a mount.
+        # The killed process left a mount.
         mounts.unmount(fuse, force=True)
         with (
             pytest.raises(DriveError, match="ended without a word"),
@@ -313,7 +314,7 @@ def test_a_drive_that_cannot_be_opened_does_not_end_the_server(tmp_path: Path) -
 
 
 class Broken:
-    """A drive and its check: a promise is broken if a cut behind ``first`` commands loses."""
+    """A drive and its check, which fails if a cut after ``first`` commands loses data."""
 
     def __init__(self, log: Log, first: int) -> None:
         self.log, self._first = log, first
@@ -341,7 +342,7 @@ def of_log(log: Log, notes: list[Note], kept: Kept, both: Broken) -> _Run:
 
 @pytest.fixture
 def long(tmp_path: Path) -> Iterator[Log]:
-    """Twenty flushes, each behind two pages and a line."""
+    """Twenty flushes, each after a write of two pages."""
     commands = [(WRITE, 0, filled("a", "b")), (FLUSH, 0, 0)] * 20
     with Log(write(tmp_path / "long", *commands)) as read:
         yield read
@@ -350,7 +351,7 @@ def long(tmp_path: Path) -> Iterator[Log]:
 def test_the_check_is_told_no_line_behind_the_last_command_before_the_cut(
     long: Log, tmp_path: Path
 ) -> None:
-    # A line behind each command: as many lines as commands.
+    # One acknowledged line after each command.
     notes = [Note(entry.end, str(at)) for at, entry in enumerate(long.entries)]
     with Kept(tmp_path / "kept", ASKED) as kept:
         both = Broken(long, 99)
@@ -396,7 +397,7 @@ def test_the_smallest_cut_is_the_earliest_that_was_found(
     assert found.smallest.number == fewest.number
 
 
-# The folder that is kept.
+# The folder of a cut test's results.
 
 ASKED = Request(["true"], "true", "ext4", "64MiB", 1)
 RESULT = Result(0, 5, 2, True, 4, 1, 3, None, "")
@@ -451,7 +452,7 @@ def test_a_program_that_forgets_a_sync_is_found(command: Command, way: str) -> N
     assert 0 < smallest["acknowledged"] <= 100
     assert smallest["last"] == f"acknowledged {smallest['acknowledged']}"
     assert smallest["said"].startswith(f"{smallest['last']}, found ")
-    # Past the page cache the drive had the data: only a loss of it shows the fault.
+    # Direct writes reach the drive at once: only a cut that loses them shows the fault.
     assert (smallest["lost"] > 0) == (way == "direct")
     assert all("(count, byte 0)" in name for name in smallest["named"])
 
@@ -490,7 +491,7 @@ def test_postgresql_loses_commits_without_fsync_alone(
 ) -> None:
     code = 3 if fsync == "off" else 0
     with tempfile.TemporaryDirectory(dir="/tmp") as place:
-        os.chmod(place, 0o711)  # Its server is another user.
+        os.chmod(place, 0o711)  # The server runs as another user.
         monkeypatch.setenv("TMPDIR", place)
         found = cut(command, "--cuts", 4, *of_example("cut_postgres", fsync, 30), code=code)
         assert leftovers(Path(place)) == []
@@ -513,7 +514,7 @@ def test_a_run_goes_on_where_it_was_stopped(command: Command, tmp_path: Path) ->
     while not (keep / CUTS).exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    # As from a terminal: every program that runs gets it.
+    # As Ctrl-C on a terminal, the signal goes to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     stopped = json.loads(out)
@@ -532,7 +533,7 @@ def test_a_run_goes_on_where_it_was_stopped(command: Command, tmp_path: Path) ->
 
 
 def numbers_of(folder: Path) -> list[int]:
-    """The cuts that were done, in their order."""
+    """The numbers of the cuts in the results, in order."""
     return [json.loads(line)["number"] for line in (folder / CUTS).read_text().splitlines()]
 
 

@@ -27,12 +27,12 @@ PAGE = 4096
 
 
 def page_of(number: int) -> bytes:
-    """A page that no other number has, and that is not zeros."""
+    """A page whose content is unique to ``number`` and not zero."""
     return (number + 1).to_bytes(8, "little") * (PAGE // 8)
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Waits for what comes soon."""
+    """Waits until a condition is true, for at most 10 s."""
     until = time.monotonic() + 10
     while not is_so():
         assert time.monotonic() < until
@@ -40,7 +40,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def churn(drive: Device, count: int, seed: int = 1) -> dict[int, bytes]:
-    """Writes and discards at random; what every page holds then."""
+    """Writes and discards pages at random, and returns the content of every page."""
     draw = random.Random(seed)
     held: dict[int, bytes] = {}
     pages = drive.size // PAGE
@@ -314,7 +314,7 @@ def test_other_machines_reach_nbd_only_where_that_was_asked_for(tmp_path: Path) 
         for address in ("0.0.0.0:0", "[::]:0"):
             with pytest.raises(ConfigError, match=r"for other machines too.*hint: 127"):
                 drive.serve_nbd(address)
-        # A listener that is there already is judged, too.
+        # A listener that is already bound is checked, too.
         bound = _core.DeviceListener("0.0.0.0:0")
         with pytest.raises(ConfigError, match="for other machines too"):
             drive.serve_nbd("0.0.0.0:0", bound=bound)
@@ -335,7 +335,7 @@ def test_nvme_is_served_here_and_elsewhere_only_where_that_was_asked_for(tmp_pat
         assert name == f"nqn.2014-08.org.nvmexpress:uuid:{drive.stat()['uuid']}"
         assert drive.serving == [f"nvme-tcp {address} {name}"]
         host, port = address.split(":")
-        # ICReq: a header of 128 bytes, format 0, no digests. ICResp takes 128 KiB in a PDU of data.
+        # ICReq: a header of 128 bytes, format 0, no digests. ICResp allows 128 KiB in a data PDU.
         with socket.create_connection((host, int(port)), timeout=10) as target:
             target.sendall(bytes([0, 0, 128, 0, 128]) + bytes(123))
             agreed = target.recv(128, socket.MSG_WAITALL)

@@ -40,7 +40,7 @@ def _everything_in_one_folder(
 ) -> Iterator[None]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    # Another user's command has its working directory below this folder.
+    # A command of another user must be able to enter its working directory below this folder.
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -52,7 +52,7 @@ def _everything_in_one_folder(
 
 
 def run(command: Command, *words: object, code: int = 0) -> dict[str, Any]:
-    """The figures of a command."""
+    """Runs ``device exec --json`` and returns its document."""
     done = command("device", "exec", "--json", *words)
     assert done.returncode == code, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
@@ -75,7 +75,7 @@ os.ftruncate(fd, 5001)
 os.fsync(fd)
 """
 
-#: Bytes of its calls. What it allocates and cuts off is not written.
+#: Bytes that its calls write. Allocated and truncated ranges do not count.
 CALLED = 300 * 5000 + 300
 
 FILESYSTEMS = [
@@ -125,7 +125,7 @@ def test_stores_into_mapped_files_make_the_bytes_unknown(filesystem: str, comman
     found = run(command, *LARGE, "--fs", filesystem, *python(program))
     assert found["written"]["bytes"] is None
     assert found["written"]["stores"] == 1
-    # No call has written to the file, so its length says nothing: a folio has 2 MiB at most.
+    # No call has written to the file, so its length is no bound; a folio is, with 2 MiB at most.
     assert (found["written"]["least"], found["written"]["most"]) == (0, 2 * MIB)
     assert "mapped files" in found["written"]["unknown"]
     assert found["filesystem_overhead"] is None
@@ -152,7 +152,7 @@ def test_some_words_in_a_mapped_file_are_named_beside_the_bytes(command: Command
 
 
 def test_bytes_with_bounds_are_a_range(command: Command) -> None:
-    # Without room the kernel makes a folio dirty whose write fails: nobody has mapped anything.
+    # On a full drive the kernel dirties a folio although the write fails; that is no mapped file.
     full = "dd if=/dev/zero of=full bs=64k count=100000; exit 0"
     done = command("device", "exec", "--capacity", "64MiB", "--", "sh", "-c", full)
     assert done.returncode == 0, done.stderr
@@ -208,7 +208,7 @@ def test_what_is_left_behind_is_named_ended_and_told_by_the_exit_code(command: C
     assert re.search(
         r"warning: 1 processes of the command outlived it and were ended: python", done.stderr
     )
-    # An exit code of the command itself comes first.
+    # The exit code of the command itself has precedence.
     words = (*SMALL, "--", "sh", "-c", "sleep 60 & exit 3")
     assert command("device", "exec", *words).returncode == 3
 
@@ -278,7 +278,7 @@ def test_a_phase_has_the_bounds_of_its_own_bytes(command: Command, tmp_path: Pat
     ]
     for end in ("least", "most"):
         assert sum(one[f"written_{end}"] for one in found["phases"]) == found["written"][end]
-    # The terminal and the page have the same range.
+    # The terminal and the page show the same range.
     out = tmp_path / "out.html"
     for words in ((), ("--out", out)):
         done = command("device", "exec", *SMALL, *words, *python(program))
@@ -290,7 +290,7 @@ def test_a_phase_has_the_bounds_of_its_own_bytes(command: Command, tmp_path: Pat
 
 def test_latencies_and_trims_are_those_of_the_command_alone(command: Command) -> None:
     found = run(command, *SMALL, "--", "true")
-    # mkfs has discarded the whole drive, and written.
+    # Counters include mkfs, which discards the whole drive; figures of the command do not.
     assert found["stat"]["counters"]["trimmed_bytes"] > 100 * MIB
     assert found["trimmed_bytes"] == found["trimmed_data_bytes"] == 0
     assert found["latency_us"]["trim"]["count"] == 0
@@ -321,7 +321,7 @@ def test_it_runs_as_another_user_in_a_folder_of_his(command: Command, tmp_path: 
     words = ("--user", USER, "--copy-in", mine, "--out", out, "--", "/bin/sh", "load.sh")
     done = command("device", "exec", *SMALL, *words)
     assert done.returncode == 0, done.stderr
-    # Nothing but the command's own output.
+    # Standard output has only the command's own output.
     assert done.stdout == f"{USER}\n{USER}\ncopied in\n"
     found = json.loads(out.read_text())
     assert [one["name"] for one in found["phases"]] == ["start", "done"]
@@ -394,7 +394,7 @@ def test_a_drive_of_a_file_is_copied_and_stays_as_it_is(command: Command, tmp_pa
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)
     assert made["past"]["overwritten"] == 2 * made["past"]["pages"]
-    # Its data are holes: the file has records and a journal alone.
+    # The file is sparse: it holds records and a journal, but no data.
     assert file.stat().st_blocks * 512 < 20 * MIB
     before = file.read_bytes()
     twice = [
@@ -450,7 +450,7 @@ def test_a_second_signal_kills_a_command_that_does_not_end(tmp_path: Path) -> No
     process.send_signal(signal.SIGTERM)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.5)
-    # Two signals that a busy machine has not handled yet are one: say it again until it is heard.
+    # A busy machine may merge two pending signals into one: send again until the process ends.
     for _ in range(60):
         process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -475,7 +475,7 @@ def test_nothing_is_left_of_a_command_that_was_killed(command: Command, tmp_path
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stderr.close()
-    # The next command undoes what the killed ones left.
+    # The next command cleans up after the killed ones.
     run(command, *SMALL, "--", "true")
     until = time.monotonic() + 10
     while sleeping(tmp_path):
@@ -519,7 +519,7 @@ with open('base/123', 'wb') as data:
 
 
 def since_past(found: dict[str, Any]) -> dict[str, int]:
-    """The counts of the drive without those of its past."""
+    """The counters of the drive minus those of its past."""
     counters, past = found["stat"]["counters"], found["drive"].get("past")
     if past is None:
         return dict(counters)
@@ -531,7 +531,7 @@ def since_past(found: dict[str, Any]) -> dict[str, int]:
     }
 
 
-#: A drive that collects, for each file system: an xfs is no smaller.
+#: Options of a drive that is small enough to collect, for each file system. xfs needs more space.
 COLLECTS = {
     "ext4": ("--capacity", "96MiB"),
     "xfs": ("--capacity", "400MiB", "--fill", "80%", "--aged", "1x"),
@@ -543,13 +543,13 @@ def test_pages_are_those_of_the_files_that_wrote_them(filesystem: str, command: 
     words = (*COLLECTS[filesystem], "--pages-per-block", "64", "--victim", "greedy", "--by-file")
     found = run(command, *words, "--fs", filesystem, *python(BY_FILE))
     owners = {one["name"]: one for one in found["by_file"]["owners"]}
-    # Data that were written anew are at their old places; a log that is gone had a name.
+    # Overwritten data stay at their places. Pages of a removed log keep its name.
     assert owners["base/N"]["written_pages"] >= (40 << 20) // 4096 + 30 * 350
     assert owners["log.N"]["written_pages"] == 30 * 256
     assert owners["log.N"]["trimmed_pages"] >= 20 * 256
     assert owners["journal"]["written_pages"] > 30
     assert "files without a name" not in owners
-    # The columns sum the period of the line at the head: the command's.
+    # The columns add up to the command's figures at the head.
     assert sum(one["written_pages"] for one in owners.values()) * 4096 == found["host_bytes"]
     assert sum(one["copied_pages"] for one in owners.values()) == found["copied_pages"]
     outside = {name: one["outside_pages"] for name, one in owners.items()}
@@ -565,7 +565,7 @@ def test_pages_are_those_of_the_files_that_wrote_them(filesystem: str, command: 
     handles = found["by_file"]["handles"]
     assert handles["owners"][0] == "base/N"
     assert handles["without"] == found["copied_pages"]
-    # Every owner's current pages lie on the map, and its blocks are mixed without handles.
+    # The map has every current page of each owner. Without handles, owners share blocks.
     map_ = found["by_file"]["map"]
     of_owner = dict(zip(map_["owners"], map(sum, map_["live"]), strict=True))
     assert of_owner["base/N"] == owners["base/N"]["live_pages"] == (40 << 20) // 4096
@@ -597,7 +597,7 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     assert owners["a"]["written_pages"] == (8 << 20) // 4096
     past = found["drive"]["past"]
     before = owners["before the command"]
-    # Its row is without the past itself, and has the copies of the past's pages since then.
+    # The row of the past leaves out the writes of the past, but has later copies of its pages.
     counters = found["stat"]["counters"]
     written, copied = past["pages"] + past["overwritten"], past["copied"]
     all_ = found["by_file"]["owners"]
@@ -608,7 +608,7 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     assert sum(one["copied_pages"] for one in all_) == found["copied_pages"]
     assert 0 < before["outside_pages"] < written
     assert (before["written_pages"], before["copied_pages"] > 0) == (0, True)
-    # The past is not in what is compared, and what was served has the same digits.
+    # The comparison leaves out the past, and the served drive has equal counts.
     greedy = next(one for one in found["replayed"]["ranking"] if one["was_served"])
     assert greedy["host_pages"] == counters["host_pages_written"] - written
     assert greedy["copied_pages"] == counters["copied_pages"] - copied
@@ -708,7 +708,7 @@ say("w", "checkpoint complete: wrote 3 buffers")
 @pytest.mark.skipif(not POSTGRES, reason="needs PostgreSQL's programs")
 def test_checkpoints_of_postgresql_are_phases(command: Command) -> None:
     script = (
-        # The path of a socket has 107 characters at most.
+        # The path of a Unix socket has at most 107 characters.
         f"PATH={POSTGRES}:$PATH; set -e; at=$(mktemp -d /tmp/socket.XXXXXX); "
         "initdb -D data -A trust >/dev/null; "
         "echo 'autovacuum_naptime=1' >>data/postgresql.conf; "
@@ -762,11 +762,11 @@ def test_every_page_is_that_of_its_file_while_files_grow_and_go(
     written = json.loads(told.read_text())
     assert sum(written.values()) > 1000
     owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
-    # Blocks and inodes of files that are gone are used again.
+    # Blocks and inodes of removed files were reused, and the counts are still right.
     assert {name: owners.get(name) for name in written} == written
 
 
-#: Many names in a folder, written at once: freezing an xfs writes all that it has in memory.
+#: Makes many names in a folder and freezes the xfs, which writes all its metadata at once.
 FOLDER = """
 import fcntl, os, time
 os.mkdir('many')
@@ -790,9 +790,9 @@ fcntl.ioctl(folder, 0xC0045878, 0)
 def test_folders_are_metadata(filesystem: str, command: Command) -> None:
     found = run(command, *LARGE, "--by-file", "--fs", filesystem, *python(FOLDER))
     owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
-    # Inodes of xfs take the blocks of a file that is gone.
+    # Inodes of xfs may take the blocks of a removed file.
     assert owners["many/old"] == (24 << 20) // 4096
-    # A name takes 80 bytes there, and an inode 256 at least.
+    # In xfs, a name takes 80 bytes and an inode at least 256.
     assert owners["metadata"] > 3000 * (80 + 256) // 4096
     assert owners[f"many/N-{'x' * 60}"] == 3000
     assert {"many", "", "files without a name"}.isdisjoint(owners)

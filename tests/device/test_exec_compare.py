@@ -64,7 +64,7 @@ def test_the_served_drive_is_ranked_with_its_placement_and_streams(
     assert served(found)["policy"] == "greedy"
     rows = {one["policy"]: one for one in found["replayed"]["ranking"]}
     assert rows["greedy"]["placement"] == rows["cost-benefit"]["placement"] == placement
-    # A preset has its own.
+    # A preset has its own placement.
     assert rows["gc-gd"]["placement"] not in (placement, "none")
     assert len({one["copied_pages"] for one in rows.values()}) == 3
 

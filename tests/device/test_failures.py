@@ -1,4 +1,4 @@
-"""Every way to fail of the commands that mount drives, by the table: its sentence, its end."""
+"""Every failure of the commands that mount drives: the table's message, and the exit code."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from flashgc.device.failures import BENCH, CAUSES, CUT, EXEC, UP, Cause
 
 pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
-#: A drive that is made in a moment.
+#: Options of a drive that is created quickly.
 SMALL = ("--capacity", "64MiB", "--pages-per-block", "32")
 
-#: A program that says when it has begun, and goes on for long.
+#: A shell script that prints when it begins, and then sleeps for long.
 SLEEPS = "echo begun >&2; exec sleep 1000"
 
 
@@ -44,7 +44,7 @@ def _everything_in_one_folder(
         upping.down(file, force=True)
     assert leftovers(home) == []
     assert leftovers(tmp_path) == []
-    # Nothing of any way to fail is there.
+    # No failure leaves a file.
     assert [*tmp_path.glob("flashgc-*")] == []
     writers.sweep()  # A drive that is still there has its note.
     left = [path for path in home.rglob("*") if not path.is_dir()]
@@ -53,13 +53,13 @@ def _everything_in_one_folder(
 
 @dataclass
 class Case:
-    """One of the commands, in a folder of its own."""
+    """A command under test, with a folder of its own."""
 
     folder: Path
     command: str
 
     def words(self, script: str, *options: object) -> list[str]:
-        """The command with a program that runs ``script`` by a shell."""
+        """The words of the command with a program that runs ``script`` in a shell."""
         run = ["sh", "-c", script]
         if self.command == UP:
             file = self.folder / "d.flash"
@@ -95,20 +95,20 @@ class Case:
     def done(
         self, words: Sequence[str], *, before: Sequence[str] = (), folder: Path | None = None
     ) -> tuple[int, str]:
-        """Runs a command; its exit code and what it said."""
+        """Runs a command, and returns its exit code and standard error."""
         return self.ended(self.start(words, before=before, folder=folder))
 
     @staticmethod
     def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-        """The exit code of a command that ends, and what it said."""
+        """Waits for a command, and returns its exit code and standard error."""
         said = process.communicate(timeout=40)[1]
         return process.returncode, said
 
     def begun(self, script: str = SLEEPS) -> subprocess.Popen[str]:
-        """Starts the command with a program that goes on; returns when that has begun."""
+        """Starts the command with a long program, and returns once the program has begun."""
         log = self.folder / "out/runs"  # A program's output goes to a file in `bench`.
         for said in log.glob("*.err"):
-            said.unlink()  # Of a run before: this one would seem to have begun.
+            said.unlink()  # An old file would look like the start of this run.
         process = self.start(self.words(script))
         if self.command == UP:
             self.ended(process)
@@ -127,14 +127,14 @@ class Case:
             noted = next(state.folder(state.SCRATCH).glob("*/processes")).read_text()
             pids = [int(line.split()[0]) for line in noted.splitlines()]
             logged = (pid for pid in pids if b"logged" in Path(f"/proc/{pid}/cmdline").read_bytes())
-            return list(logged)[-1]  # Behind that of the check.
+            return list(logged)[-1]  # The first process is the check's.
         [file] = upping.files_below(self.folder)
         done = upping.read(file)
         assert done is not None
         return done.server
 
     def swept(self) -> None:
-        """Runs the next command of the kind."""
+        """Runs the next command, which cleans up after a killed one."""
         if self.command == UP:
             upping.down(self.folder / "d.flash", force=True)
             return
@@ -143,7 +143,7 @@ class Case:
 
 
 def wait(until: Callable[[], bool]) -> None:
-    """Waits until something is so."""
+    """Waits until a condition is true, for at most 60 s."""
     end = time.monotonic() + 60
     while not until():
         assert time.monotonic() < end
@@ -151,7 +151,7 @@ def wait(until: Callable[[], bool]) -> None:
 
 
 def expect(case: Case, cause: Cause, ended: tuple[int, str], *codes: int) -> None:
-    """Checks the exit code, and that the table's sentence was said in one line."""
+    """Checks the exit code, and that the message of the table was printed in one line."""
     code, said = ended
     assert code in codes, said
     pieces = [part for part in plain(cause.message) if part]
@@ -174,7 +174,7 @@ def plain(message: str) -> list[str]:
 
 def no_root(case: Case, cause: Cause) -> None:
     words = case.words("true")
-    for folder in case.folder.parents[:3]:  # Beside others, a process of tests has one more.
+    for folder in case.folder.parents[:3]:  # Parallel tests have one folder more.
         if folder == Path("/tmp"):
             break
         folder.chmod(folder.stat().st_mode | 0o011)
@@ -183,7 +183,7 @@ def no_root(case: Case, cause: Cause) -> None:
         os.chown(file, 65534, 65534)
     before = (
         *("setpriv", "--reuid", "65534", "--clear-groups"),
-        # The folder of the package may be root's alone.
+        # Only root may be able to read the folder of the package.
         *("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"),
         *("env", "-u", "FLASHGC_STATE"),
     )
@@ -244,7 +244,7 @@ def disk(folder: Path, size: str) -> Iterator[Path]:
 
 
 def host_full(case: Case, cause: Cause) -> None:
-    """Before the command, while it runs, and when the drive is closed."""
+    """The disk is full before the command, while it runs, or when the drive is closed."""
     writes = "dd if=/dev/urandom of=f bs=1M count=40 conv=fsync; echo x1"
     fills = (
         f"dd if=/dev/urandom of=f bs=1M count=4; dd if=/dev/zero of={case.folder}/disk2/rest bs=1M"
@@ -255,7 +255,7 @@ def host_full(case: Case, cause: Cause) -> None:
             there = Case(full, case.command)
             if case.command == UP:
                 if at != 1:
-                    continue  # Making the drive and closing it are other commands'.
+                    continue  # Other commands make and close the drive.
                 ended = up_on_a_full_disk(there)
             else:
                 ended = there.done(there.words(script), folder=case.folder)
@@ -264,7 +264,7 @@ def host_full(case: Case, cause: Cause) -> None:
 
 
 def up_on_a_full_disk(case: Case) -> tuple[int, str]:
-    """A drive on a disk that is filled before the file system is made says so."""
+    """Fills the disk, runs ``device up`` on it, and returns its exit code and standard error."""
     words = case.words("true")
     with contextlib.suppress(OSError), (case.folder / "rest").open("wb", buffering=0) as rest:
         while True:
@@ -273,7 +273,7 @@ def up_on_a_full_disk(case: Case) -> tuple[int, str]:
 
 
 def up_then_full(case: Case) -> Path:
-    """Brings a drive up, writes to it without a flush, and fills its disk; the file that fills."""
+    """Brings a drive up, writes without a flush, fills its disk, and returns the filler file."""
     assert case.done(case.words("true"))[0] == 0
     (case.folder / "mount/kept").write_bytes(os.urandom(4 << 20))
     rest = case.folder / "rest"
@@ -322,12 +322,12 @@ def server_ended(case: Case, cause: Cause) -> None:
         wait(lambda: upping.stale(case.folder / "d.flash") is not None)
         [file] = upping.files_below(case.folder)
         upping.down(file)
-        return  # Nobody waits who could say it: `device down` takes a dead mount away.
+        return  # No command waits here that could report it; `device down` removes a dead mount.
     expect(case, cause, case.ended(process), 1)
 
 
 def check_hangs(case: Case, cause: Cause) -> None:
-    # It passes without a cut and in the empty folder, and hangs where a line was acknowledged.
+    # The check passes without a cut and in an empty folder, and hangs after an acknowledged line.
     script = "for i in 1 2 3; do echo $i >f; sync f; echo $i >$FLASHGC_ACK; done; echo 4 >f; sync f"
     check = "test -e f && ! grep -q 4 f && exec sleep 1000; true"
     began = time.monotonic()
@@ -337,7 +337,7 @@ def check_hangs(case: Case, cause: Cause) -> None:
     assert code == 3, out
     assert "the check did not end within 1 s" in out
     assert time.monotonic() < began + 90
-    # Where it must pass, it is refused.
+    # A check that hangs without a cut is refused.
     ended = case.done(case.words("true", "--timeout", "1s", "--check", "sleep 1000"))
     expect(case, cause, ended, 2)
 
@@ -348,7 +348,7 @@ def done_with_output(case: Case, words: Sequence[str]) -> tuple[int, str]:
     return process.returncode, out + said
 
 
-#: A program that counts the signals that it gets, and ends a moment after the first one.
+#: A program that counts its signals, and ends shortly after the first one.
 COUNTS = """
 import signal, sys, time
 got = []
@@ -393,7 +393,7 @@ def hung_up(case: Case, cause: Cause) -> None:
 
 
 def signalled_up(case: Case, number: signal.Signals) -> None:
-    """A drive that is half up is taken down, wherever the signal comes."""
+    """A signal at any moment of ``device up`` takes the drive down again."""
     words = case.words("true")
     file = case.folder / "d.flash"
     ended = []
@@ -403,7 +403,7 @@ def signalled_up(case: Case, number: signal.Signals) -> None:
         process.send_signal(number)
         code, said = case.ended(process)
         ended.append(code)
-        # Before the command has begun and once it is over, the signal ends it as any process.
+        # Before the command's handler is set and after its end, a signal has its default effect.
         assert code in (0, 128 + number, -number), said
         if upping.read(file) is not None:
             assert code != 128 + number, "it is not undone"
@@ -412,7 +412,7 @@ def signalled_up(case: Case, number: signal.Signals) -> None:
 
 
 def leave(process: subprocess.Popen[str]) -> None:
-    """Kills a command, whose program goes on and has its output open."""
+    """Kills a command; its program goes on and keeps the output open."""
     process.kill()
     process.wait()
     assert process.stderr is not None
@@ -445,7 +445,7 @@ SCENARIOS: dict[str, Callable[[Case, Cause], None]] = {
 }
 
 
-#: Causes that take seconds or come at random moments: here for one command, in a soak for all.
+#: Causes that take seconds or come at random moments: tested for one command, in a soak for all.
 LONG = ("interrupted", "terminated", "hung-up", "killed", "check-hangs", "host-full")
 
 
@@ -520,7 +520,7 @@ def test_sockets_go_with_their_servers(tmp_path: Path) -> None:
     process.terminate()
     process.communicate()
     assert [*sockets.iterdir()] == []
-    # One whose server was killed is swept by the next command.
+    # The next command removes the socket folder of a killed server.
     other = sockets / "left"
     import socket
 

@@ -25,7 +25,7 @@ PAGE = 4096
 
 @pytest.fixture
 def drive(tmp_path: Path) -> Iterator[Device]:
-    """A drive that this process serves: the command reaches it."""
+    """A drive that this process serves, so that the command can reach it."""
     with Device.create(tmp_path / "d", **SMALL) as made:
         made.serve_control()
         yield made
@@ -70,7 +70,7 @@ def test_faults_are_set_listed_and_cleared(command: Command, drive: Device) -> N
     assert inject(command, "clear", "--number", "2") == {"cleared": 1}
     assert command("device", "inject", "d", "clear").stdout == "cleared 2 faults\n"
     assert command("device", "inject", "d", "list").stdout == "no faults are set\n"
-    # The figures of the drive still have what faults did.
+    # The drive's figures still count past faults.
     assert "FAULTS        0 set, 4 commands met one" in command("device", "stat", "d").stdout
 
 
@@ -268,7 +268,7 @@ def test_faults_end_with_a_server_that_is_killed(command: Command, tmp_path: Pat
         assert inject(command, "list") == {"met": 0, "set": []}
         with Client(tmp_path / "d") as client:
             assert client.stat()["read_only"] is None
-        # Nobody waits for an answer that is ten minutes late.
+        # The end of the server does not wait for an answer that is ten minutes late.
         inject(command, "delay", "--by", "10min")
         server.terminate()
         server.communicate(timeout=30)
@@ -296,7 +296,7 @@ def test_a_mounted_drive_fails_and_never_hangs(
         assert made.returncode == 1, made.stdout
     assert "a mount hangs without an answer; hint: fail or delay" in on("drop").stderr
     kept = tmp_path / "m" / "kept"
-    # The file system has data to write, and every answer is late by minutes.
+    # The file system has data to write, and every answer is delayed by ten minutes.
     for force in ((), ("--force",)):
         kept.write_bytes(b"y" * 65536)
         assert on("delay", "--by", "10min").returncode == 0
@@ -312,7 +312,7 @@ def test_a_mounted_drive_fails_and_never_hangs(
         assert made.returncode == 0, made.stderr
         assert kept.read_bytes() == b"y" * 65536
         assert on("list").stdout == "no faults are set\n"
-    # A flush that fails ends the journal of the file system, which is read-only from then on.
+    # A failed flush aborts the journal, and the file system becomes read-only.
     kept.write_bytes(b"x" * 65536)
     assert on("fail", "--kind", "flush", "--next", "1").returncode == 0
     synced = subprocess.run(["sync", str(kept)], capture_output=True, text=True)

@@ -27,7 +27,7 @@ from flashgc.device.still import PALETTE
 
 SHAPE = {"blocks": 96, "pages_per_block": 32, "spare": "20%", "victim": "greedy"}
 
-#: Owners by their numbers, and the place of each among those that a map tells apart.
+#: Owners by their numbers, and the index of each owner's group on the map.
 SHOWN, GROUPS = ["tables", "logs", BEFORE, REST], [2, 0, 1, 3]
 NAMES = [BEFORE, "tables", "logs", "other"]
 
@@ -99,7 +99,7 @@ def test_copies_by_owner_are_those_of_the_counting_drive(made: Made) -> None:
 
 
 def _in_groups(made: Made, streams: list[int]) -> Path:
-    """The recording with the stream of the group of each owner."""
+    """Writes the recording again, with each write in the stream of its owner's group."""
     path = made.trace.with_name("grouped.flashgc.zst")
     recording = made.trace.with_name("run.flashgc.zst")
     [_, first, second, third] = [streams[group] for group in GROUPS]
@@ -141,7 +141,7 @@ def test_a_map_of_another_drive_is_refused(made: Made, tmp_path: Path) -> None:
     other = Made(tmp_path, victim="fifo")
     with pytest.raises(DriveError, match="pages copied"):
         made.check(other.layout())
-    # The same pages, in other blocks.
+    # Equal pages in other blocks are refused.
     moved = replace(made.blocks, valid=made.blocks.valid[1:] + made.blocks.valid[:1])
     with pytest.raises(DriveError, match="current pages of each block"):
         made.check(made.layout(), moved)
@@ -205,7 +205,7 @@ def test_a_browser_shows_whose_pages_are_where(window: Browser, tmp_path: Path) 
         window.resize(width, 1400)
         window.open(file.as_uri())
         window.until("document.querySelector('canvas').height > 1")
-        # Fifteen pages of either on both maps.
+        # Both owners have fifteen pages on the map.
         first, second = (pixels(window, PALETTE["light"]["classes"][at]) for at in (0, 1))
         assert first == pytest.approx(second, rel=0.45)
         assert min(first, second) > 500
@@ -219,7 +219,7 @@ def test_a_browser_shows_whose_pages_are_where(window: Browser, tmp_path: Path) 
         assert told == "Block 2: a<b>.N 5, </script> 5 pages"
         label = window.run("return document.querySelector('canvas').getAttribute('aria-label')")
         assert label.startswith("map of 4 blocks. Current pages: a<b>.N 15, </script> 15")
-        # By the owner that has most of a block, the full ones first.
+        # Blocks are sorted by their main owner, full ones first.
         window.run("document.querySelector('[data-order=owner]').click()")
         window.run(
             "for (let at = 0; at < 2; at += 1) document.querySelector('canvas').dispatchEvent("
@@ -231,7 +231,7 @@ def test_a_browser_shows_whose_pages_are_where(window: Browser, tmp_path: Path) 
             "return document.body.innerText"
         )
         assert window.complaints() == []
-    # The picture of its own has the bars and the legend.
+    # The saved picture has the bars and the legend.
     window.run(
         "const link = document.querySelector('a.save');"
         "link.addEventListener('click', (event) => event.preventDefault()); link.click()"

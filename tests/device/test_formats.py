@@ -1,4 +1,4 @@
-"""Drives that an earlier version of flashgc wrote and closed."""
+"""Drives that earlier versions of flashgc wrote and closed can be opened."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def content(number: int) -> bytes:
 def test_a_drive_of_an_earlier_version_keeps_its_data_and_goes_on(
     format_number: int, tmp_path: Path
 ) -> None:
-    """Its pages are those of the 600 writes that made it; its policies begin anew."""
+    """The drive has the pages of its 600 writes; its policies begin without state."""
     path = tmp_path / "earlier.flash"
     path.write_bytes(lzma.decompress((DATA / f"format-{format_number}.flash.xz").read_bytes()))
     held = {(number * number * 7 + 3 * number) % 144: number for number in range(WRITES)}
     for opening in range(2):
         with Device.open(path) as drive:
             stat = drive.stat()
-            # The first closing wrote a snapshot of this version.
+            # The first close writes a snapshot in the format of this version.
             begins_anew = {"records": 0, "skipped": 0} if opening == 0 else None
             assert stat["recovery"] == begins_anew
             assert stat["mapped_pages"] == len(held)

@@ -1,4 +1,4 @@
-"""Intervals between two looks at a drive, and the ring that keeps them."""
+"""Intervals between two samples of a drive's state, and the ring buffer that keeps them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_interval_says_what_happened_in_it() -> None:
     assert now.host_written_bytes_per_second == 500 * PAGE
     assert now.flash_written_bytes_per_second == (1000 + copied) * PAGE / 2
     assert now.write_amplification == pytest.approx(1 + copied / 1000)
-    # The mean over the drive's life has hardly moved; that of the interval is three times as long.
+    # The lifetime mean has hardly changed; the mean of the interval is three times as long.
     assert now.write_us == pytest.approx(90)
     assert after["latency_us"]["write"]["mean"] < 33
     assert now.read_us is None

@@ -1,6 +1,6 @@
-"""A block device by the initiator of Linux, as far as a machine without one can tell.
+"""The block device of Linux's NVMe initiator, tested with fake files of the kernel.
 
-``experiments/nvme/guest.py --attach`` has the real one.
+``experiments/nvme/guest.py --attach`` tests a real initiator.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_a_kernel_that_refuses_or_is_silent_is_told(
 def test_a_node_of_another_device_is_not_taken(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Static nodes of a container may have the name of the drive."""
+    """A static device node of a container may have the drive's name but another number."""
     monkeypatch.setattr(initiator, "LISTED", tmp_path)
     own = controller(tmp_path / "nvme0", NAME, initiator.HOST + HOST)
     number = tmp_path / "nvme7n1" / "dev"

@@ -18,12 +18,12 @@ from flashgc.device import memory
 
 pytestmark = [needs_mounts, needs("fio"), pytest.mark.xdist_group(__name__)]
 
-#: Seconds after which a command counts as one that does not end.
+#: Seconds after which a command counts as hanging.
 LONG = 240
 
 
 def of_memory() -> Path | None:
-    """The folder in which control groups of memory are made; ``None`` where there is none."""
+    """The folder in which memory control groups are created, or ``None``."""
     for kind, sign in (("cgroup", "memory.limit_in_bytes"), ("cgroup2", "cgroup.subtree_control")):
         for _, place in mounts.mounted(kind):
             file = Path(place) / sign
@@ -42,7 +42,7 @@ class Group:
         file.write_text(str(limit))
 
     def run(self, *words: object) -> subprocess.CompletedProcess[str]:
-        """Runs a command in the group; what still waits after :data:`LONG` seconds is freed."""
+        """Runs a command in the group; lifts the limit if it hangs for :data:`LONG` seconds."""
         script = 'echo 0 >"$0"; exec "$@"'
         arguments = ("sh", "-c", script, self.folder / "cgroup.procs", *words)
         with subprocess.Popen(
@@ -62,7 +62,7 @@ class Group:
 
 @pytest.fixture(params=[256, 1024], ids=lambda mib: f"{mib}MiB")
 def limit(request: pytest.FixtureRequest) -> int:
-    """MiB of memory."""
+    """The limit of memory in MiB."""
     mib: int = request.param
     return mib
 
@@ -74,7 +74,7 @@ def group(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Group]:
-    """A control group with the limit, in which everything is below the test's folder."""
+    """A control group with the limit; temporary files go below the test's folder."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     state = tmp_path_factory.mktemp("state") / "state"
@@ -89,7 +89,7 @@ def group(
         yield Group(folder, limit << 20)
     finally:
         until = time.monotonic() + 10
-        while True:  # What has just ended is in it for some moments more.
+        while True:  # Ended processes stay in the group for a moment.
             try:
                 folder.rmdir()
                 break
@@ -102,13 +102,13 @@ def group(
 
 
 def writes(limit: int, *more: str) -> list[str]:
-    """A program that writes twice the limit, at random places, and waits for it at the end."""
+    """A program that writes twice the limit at random places, with a sync at the end."""
     how = f"--rw=randwrite --bs=256k --size={limit * 1100 // 1024}m --loops=2 --end_fsync=1"
     return ["fio", "--name=w", *how.split(), "--output=/dev/null", *more]
 
 
 def drive(limit: int) -> list[str]:
-    """Options for a drive that has room for what the program writes."""
+    """Options for a drive that is large enough for the program's file."""
     return ["--capacity", f"{2 * limit}MiB"]
 
 
@@ -118,7 +118,7 @@ def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) ->
     assert done.returncode == 0, done.stderr
 
 
-#: Writes once, and then twice as much; says how many pages the drive's server took meanwhile.
+#: Writes data, then twice as much; prints the page faults of the drive's server meanwhile.
 FAULTS = """
 import os, pathlib, subprocess, sys
 def faults():
@@ -145,7 +145,7 @@ def test_a_server_takes_no_memory_while_it_writes_back(group: Group, limit: int)
     program = (sys.executable, "-c", FAULTS, *writes(limit, "--loops=1"))
     done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *program)
     assert done.returncode == 0, done.stderr
-    # Of 140,000 pages that were written.
+    # The program has written 140,000 pages.
     assert int(done.stderr.rpartition("taken ")[2].split()[0]) < 100
 
 
@@ -153,7 +153,7 @@ def test_a_server_takes_no_memory_while_it_writes_back(group: Group, limit: int)
 def test_what_a_command_did_is_recorded_below_the_limit(
     group: Group, limit: int, tmp_path: Path
 ) -> None:
-    """The recording, the names of files and the comparison go through the page cache."""
+    """Recording, file names and comparison use the page cache, and nothing hangs."""
     more = ("--record", tmp_path / "run.flashgc.zst", "--by-file", "--compare", "greedy")
     done = group.run(
         *COMMAND, "device", "exec", *drive(limit), *more, "--", *writes(limit, "--bs=4k")
@@ -201,7 +201,7 @@ def test_power_cuts_for_a_program_that_writes_twice_the_limit(group: Group, limi
 
 
 def test_limits_are_found_in_the_group_and_above_it(tmp_path: Path) -> None:
-    """Both versions of control groups, a group that a container does not see, and none."""
+    """Control groups of both versions, a group hidden from a container, and no group."""
     groups = tmp_path / "cgroup"
     inner = tmp_path / "a/b"
     inner.mkdir(parents=True)
@@ -225,7 +225,7 @@ def test_limits_are_found_in_the_group_and_above_it(tmp_path: Path) -> None:
     assert found("5:memory:/a/b") == 500
 
 
-#: Becomes another user with its memory locked, and then needs more stack than before.
+#: Locks its memory, becomes another user, and then needs more stack.
 GROWS = """
 import json, os, sys
 from flashgc.device import memory

@@ -13,7 +13,7 @@ from flashgc.device.metrics import METRICS, openmetrics
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
-#: Numbers of a stat that other metrics say, and more finely.
+#: Fields of ``stat`` without a metric: other metrics give the value in more detail.
 SAID_BY_OTHERS = {
     "ocp.percent_free_blocks",
     "ocp.incomplete_shutdowns",

@@ -1,4 +1,4 @@
-"""File systems on a drive: up, down, exec, and what is left after a crash."""
+"""File systems on a drive: up, down, exec, and the state after a crash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def _everything_in_one_folder(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Folders of FUSE and of exec are made below that of the test, where leftovers are found."""
+    """Puts the folders of FUSE and ``exec`` below the test's, where leftovers are found."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     state = tmp_path_factory.mktemp("state") / "state"
@@ -58,7 +58,7 @@ def create(file: Path) -> None:
 def test_a_file_system_keeps_its_files(
     filesystem: str, command: Command, drive_file: Path, tmp_path: Path
 ) -> None:
-    if filesystem == "xfs":  # mkfs.xfs makes none below 300 MB.
+    if filesystem == "xfs":  # mkfs.xfs needs at least 300 MB.
         Device.create(drive_file, capacity="400MiB", pages_per_block=64).close()
     else:
         create(drive_file)
@@ -76,7 +76,7 @@ def test_a_file_system_keeps_its_files(
     (mount / "gone").unlink()
     until = time.monotonic() + 20
     while stat["mapped_pages"] >= before - (19 << 20) // 4096:
-        # A file system may free the room of a file some moments after it is gone.
+        # A file system may free the space of a removed file some moments later.
         assert time.monotonic() < until, stat["mapped_pages"]
         os.sync()
         subprocess.run(("fstrim", str(mount)), check=True)
@@ -87,7 +87,7 @@ def test_a_file_system_keeps_its_files(
     assert command("device", "down", drive_file).returncode == 0
     assert command("device", "check", drive_file).returncode == 0
     assert leftovers(tmp_path) == []
-    # What is on the drive is kept, whatever --fs says.
+    # The file system on the drive is kept, whatever --fs says.
     done = command("device", "up", drive_file, "--mount", mount, "--fs", "ext4")
     assert done.stdout.startswith(f"{filesystem} on"), done.stderr
     compared = subprocess.run(("diff", "-r", str(source), str(mount / "copy")), check=False)
@@ -139,7 +139,7 @@ def test_a_killed_server_leaves_nothing_and_synced_files_stay(
             file.flush()
             os.fsync(file.fileno())
         kill_server(drive_file)
-        if round_ == 1:  # Down cleans up; so does the next up.
+        if round_ == 1:  # `down` cleans up; in the other round, the next `up` does.
             assert command("device", "down", drive_file).returncode == 0
             assert leftovers(tmp_path) == []
     done = command("device", "up", drive_file, "--mount", mount)
@@ -240,7 +240,7 @@ def test_exec_follows_the_bytes_and_its_replay_has_the_same_digits(
     assert found["latency_us"]["write"]["count"] > 100
     assert len(found["samples"]) >= 2
     assert found["samples"][-1]["host_pages"] * 4096 == found["host_bytes"]
-    # A fresh drive fills first: part of what is programmed goes to blocks that were never erased.
+    # On a fresh drive, part of the programmed pages goes to blocks that were never erased.
     programmed, freed = found["flash_bytes"] // 4096, (found["erases"] + 1) * 64
     from_spare = max(programmed - freed, 0) / programmed
     assert found["steadiness"]["from_spare"] == pytest.approx(from_spare)

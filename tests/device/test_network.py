@@ -1,4 +1,4 @@
-"""A real server under clients that do nothing and clients that take nothing."""
+"""A real server with idle clients, and with clients that read no answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.conftest import environment
 
 SCRIPT = Path(__file__).parents[2] / "scripts/bench/network.py"
-#: Of docs/device.md: the memory of a server's clients in MiB, and the time of a new one in ms.
+#: Bounds of docs/device.md: memory of a server's clients in MiB, response time of a new one in ms.
 MEMORY, TIME = 384, 100
 
 
@@ -22,6 +22,6 @@ def test_64_idle_and_60_slow_clients_cost_what_the_documentation_says() -> None:
     found = json.loads(done.stdout)
     assert found["new_clients"] > 5
     assert found["peak_mib"] - found["before_mib"] < MEMORY, found
-    # The other tests share the two cores: the worst of a quiet machine is in the documentation.
+    # Other tests use the cores too, so the worst time may be ten times that of a quiet machine.
     assert found["median_ms"] < TIME, found
     assert found["worst_ms"] < 10 * TIME, found

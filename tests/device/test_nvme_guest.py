@@ -1,6 +1,6 @@
 """The initiator of Linux, in a virtual machine, reads what it wrote on a drive of NVMe/TCP.
 
-Nothing is downloaded: ``python experiments/nvme/guest.py --smoke`` does that once.
+The test downloads nothing: run ``python experiments/nvme/guest.py --smoke`` once before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NVMe/TCP with a clock, and the hosts that a drive shows."""
+"""NVMe/TCP with a clock, and the figures of each host of a drive."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_answers_leave_at_the_times_of_the_flash(tmp_path: Path) -> None:
     for kind, count in (("write", 25), ("read", 9)):
         served, expected = found["realtime"]["simulated_us"][kind], replayed["latency_us"][kind]
         assert served["count"] == count
-        # The reads of the copy are nobody's answers.
+        # The reads of the copy are counted in the simulation, but no client gets an answer.
         assert expected["requests"] == count + (2 if kind == "read" else 0)
         assert served["max"] == pytest.approx(expected["max"], rel=0.01)
     assert found["realtime"]["simulated_us"]["write"]["mean"] >= 5000
@@ -68,7 +68,7 @@ def test_a_host_may_have_blocks_of_a_sector(tmp_path: Path) -> None:
             namespace = admin.call(0x06, 1, (0,), given=PAGE)[1]
             assert int.from_bytes(namespace[:8], "little") == drive.size // 512
             assert namespace[128:132] == bytes([0, 0, 9, 0])  # no metadata, 2^9 bytes
-            # Two sectors from the last of page 1 on: a part of each of two pages.
+            # Two sectors, the last of page 1 and the first of page 2.
             queue.call(0x01, 1, (15, 0, 1), new + new)
             assert queue.call(0x02, 1, (14, 0, 3), given=4 * 512)[1] == (
                 old[-1024:-512] + new + new + old[512:1024]
@@ -95,12 +95,12 @@ def test_a_recording_says_who_asked(tmp_path: Path) -> None:
             connected(*address, queues=2, who=b"nqn.a") as (_, *one),
             connected(*address, queues=2, who=b"nqn.b") as (_, *other),
         ):
-            # The first request makes the second host that connected host 1.
+            # Hosts are numbered by their first requests: the second one to connect is host 1.
             for turn in range(12):
                 hosts = ((other, 1), (one, 2))
                 queues, host = hosts[turn // 2 % 2]
                 ask(queues[turn % 2], (turn % 2 + 1, host), (1, 2, 1, 0)[turn % 4], turn)
-        # A host that comes again keeps its number.
+        # A host that reconnects keeps its number.
         with connected(*address, who=b"nqn.a") as (_, queue):
             ask(queue, (1, 2), 0x01, 30)
         assert drive.read(9 * PAGE, PAGE) == bytes(PAGE)

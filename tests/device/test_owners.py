@@ -1,4 +1,4 @@
-"""The owners of pages and the streams of files, from the events that the kernel tells."""
+"""The owners of pages and the streams of files, from events of the kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flashgc.device.files.streams import NONE, Patterns
 
 
 class Known:
-    """Names of files by inode and life."""
+    """A stand-in for the names of files, by inode and generation."""
 
     def __init__(self, names: dict[tuple[int, int], str]) -> None:
         self._names = names
@@ -63,12 +63,12 @@ def test_what_was_given_out_before_the_command_holds_from_its_beginning_on() -> 
         (0, 0, 100, BEFORE),
         (1000, 0, 100, METADATA),
         (1000, 90, 2, JOURNAL),
-        # In the order of their events, at the time of the beginning.
+        # Events before the command are in order, with the time of its beginning.
         (1000, 10, 5, "a"),
         (1000, 12, 1, METADATA),
         (1600, 20, 3, "b"),
         (1700, 40, 1, UNNAMED),
-        # Nothing behind the end belongs to the command.
+        # Events after the end do not belong to the command.
         (2000, 0, 100, AFTER),
     ]
     names, changes = numbered(found, 900)
@@ -141,7 +141,7 @@ def test_many_names_are_gathered_by_folder_and_none_is_lost() -> None:
     assert len(set(rows.values())) <= 20
     assert (rows["db/table"], rows["db/index"], rows["log"]) == ("db/table", "db/index", "log")
     assert {row for name, row in rows.items() if name.startswith("node")} == {"node_modules/*"}
-    # Names that are given stay, and those in no folder.
+    # Given names and names without a folder are not gathered.
     assert gathered(sizes, 1, ["src/a/one.c"])["src/a/one.c"] == "src/a/one.c"
     assert gathered({"a": 1, "b": 2}, 1) == {"a": "a", "b": "b"}
 

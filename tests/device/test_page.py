@@ -140,7 +140,7 @@ def test_it_says_when_the_drive_is_gone_and_goes_on_when_it_is_back(
     drive.gone = None
     window.until(f"{STATE} === 'live'")
     assert window.run("return document.getElementById('alert').hidden")
-    # A console line for each answer 503 is the browser's own.
+    # The browser itself logs a line for each answer 503.
     assert [line for line in window.complaints() if "503" not in line] == []
 
 
@@ -220,7 +220,7 @@ def test_a_million_blocks_are_cells_of_several_and_stay_smooth(window: Browser) 
             "window.long = []; new PerformanceObserver((list) => long.push(...list.getEntries()"
             ".map((one) => one.duration))).observe({type: 'longtask'})"
         )
-        # Other programs of a busy machine may hold one round up, but not each of three.
+        # Other programs of a busy machine may delay one round, but not all three.
         for _ in range(3):
             window.run("window.long.length = 0")
             for view in ("class", "wear", "zombies", "state", "valid"):

@@ -1,4 +1,4 @@
-"""The past of a drive while it is made: how far it is, on a terminal, and Ctrl-C in its middle."""
+"""The past of a drive: its progress, the bar on a terminal, and Ctrl-C while it is written."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_past_says_how_far_it_is(
     shares = [share for share, *_ in shown]
     assert all(share is not None and 0 <= share <= 1 for share in shares)
     assert shares[-1] == 1
-    if times is not None:  # What is due is known from the beginning.
+    if times is not None:  # The total is known from the beginning.
         due = int(done["pages"] * (1 + times))
         assert shares == [count / due for count in counts]
 
@@ -97,7 +97,7 @@ def read_until(terminal: int, words: str | None) -> str:
         assert time.monotonic() < until, text
         try:
             text += os.read(terminal, 4096).decode(errors="replace")
-        except OSError:  # Nobody has the terminal any more.
+        except OSError:  # The last program has closed the terminal.
             assert words is None, text
             return text
     return text

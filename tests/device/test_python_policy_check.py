@@ -42,7 +42,7 @@ def test_a_drive_with_a_policy_in_python_is_checked(
     checked = command("device", "check", "d.flash", "--json")
     assert checked.returncode == 0, checked.stderr
     assert json.loads(checked.stdout)["damaged"] == []
-    # The map is read without the policy.
+    # The check reads the map without loading the policy.
     (tmp_path / "rules.py").unlink()
     for option in ((), ("--from-oob",)):
         checked = command("device", "check", "d.flash", *option)

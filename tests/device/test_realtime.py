@@ -1,4 +1,4 @@
-"""A drive that answers when a timed drive would: ``--realtime`` and what goes with it."""
+"""``--realtime``: a stored drive answers at the times of a timed drive."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_answers_take_the_times_of_the_flash(tmp_path: Path) -> None:
             found = drive.stat()["realtime"]
         assert written - begun >= 0.005 * factor
         assert read - written >= 0.002 * factor
-        # Microseconds; a histogram has three digits.
+        # Times are in microseconds. A histogram has three digits.
         assert found["simulated_us"]["write"]["mean"] == pytest.approx(5000 * factor, rel=0.01)
         assert found["simulated_us"]["read"]["mean"] == pytest.approx(2000 * factor, rel=0.01)
         assert (found["answers"], found["slower"], found["host_pages"]) == (
@@ -93,7 +93,7 @@ def test_a_recording_replayed_on_the_simulated_drive_has_its_latencies(tmp_path:
         assert served[kind]["count"] == expected["requests"]
         assert served[kind]["mean"] == pytest.approx(expected["mean"], rel=0.01)
         assert served[kind]["max"] == pytest.approx(expected["max"], rel=0.01)
-    # The slowest requests are those of the replay, and the parts of their times.
+    # The replay finds the same slowest requests, with the same parts of their response times.
     worst = [read(Worst, one) for one in found["realtime"]["worst"]]
     assert [one.kind for one in worst] == [one["kind"] for one in replayed["worst"]]
     for one, again in zip(worst, replayed["worst"], strict=True):
@@ -128,7 +128,7 @@ def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
 
     with Device.open(file, clock=clock(file, times=times, pages_per_block=32)) as drive:
         drive.record(trace)
-        # Of several threads a busy host may execute requests in another order than they came.
+        # With several threads, a busy host may execute requests in another order than they arrived.
         ask(drive)
         found = drive.stat()["realtime"]
         drive.record(None)
@@ -145,7 +145,7 @@ def test_the_host_of_a_recording_waits_as_it_did(tmp_path: Path) -> None:
         assert served["count"] == expected["requests"]
         for key in ("mean", "p50", "p99", "max"):
             assert served[key] == pytest.approx(expected[key], rel=0.01)
-    # On a drive so slow that this host, busy or not, would flood it, the host waits.
+    # This drive is so slow that any host would flood it. With `dependent`, requests wait instead.
     slow = "read=2ms,program=12ms,erase=60ms,transfer=0us"
     flooded, waited = replayed(slow), replayed(slow, arrivals="dependent")
     assert flooded["latency_us"]["write"]["p50"] > 20 * waited["latency_us"]["write"]["p50"]
@@ -164,7 +164,7 @@ def test_the_timed_drive_begins_with_what_is_on_the_drive(tmp_path: Path) -> Non
     assert (fresh["host_pages"], fresh["erases"]) == (1000, 0)
     assert used["host_pages"] == 3000
     assert used["erases"] > 0
-    # A read of a page that has data takes its time, one of another page takes none.
+    # A read of a page with data takes time; a read of an unwritten page takes none.
     with Device.open(file, clock=clock(file)) as drive:
         drive.read(4096 * 7, 4096)
         drive.read(0, 4096)
@@ -210,12 +210,12 @@ def test_what_has_no_clock_is_refused_in_one_line(tmp_path: Path, command: Comma
         Device.open(zombies, clock=clock(zombies, hints="dms"))
 
 
-#: Flash that takes next to no time.
+#: Options of a drive with very fast flash.
 FAST = {"times": "read=2us,program=5us,erase=8us,transfer=0us", "pages_per_block": 32}
 
 
 def worked(file: Path, **asked: Any) -> dict[str, Any]:
-    """The state of a drive with a clock after overwrites, of which the host announces some."""
+    """The state of a drive with a clock after overwrites, some of them with hints."""
     with Device.open(file, clock=clock(file, **FAST, **asked)) as drive:
         return overwrite(drive)
 
@@ -259,7 +259,7 @@ def test_hints_take_the_way_that_was_named(tmp_path: Path) -> None:
     with Device.open(file, clock=clock(file, hints="command:cost=30ms")) as drive:
         drive.write(0, bytes(4096))
         drive.hint(0, 4096)
-        # It waits for the command, and reads then take 2 ms.
+        # The read waits for the running command, and then takes 2 ms.
         begun = time.monotonic()
         drive.read(0, 4096)
         assert time.monotonic() - begun > 0.030
@@ -270,7 +270,7 @@ def test_hints_take_the_way_that_was_named(tmp_path: Path) -> None:
         drive.hint(4096, 4096)
         drive.write(4096, bytes(4096))
         told = drive.stat()["realtime"]
-    # The write of the second page brings the hint on the first, and that on itself is not needed.
+    # The write of the second page carries the hint on the first; a hint on itself is needless.
     assert (told["hinted_pages"], told["told_pages"], told["overtaken_pages"]) == (2, 1, 1)
     assert told["hint_commands"] == 0
 
@@ -280,7 +280,7 @@ def test_streams_reach_the_drive_with_a_clock(tmp_path: Path) -> None:
     table.write_text("0, 1310720, 1\n")
     options = {"placement": "fdp:handles=2", "streams": str(table)}
     file = made(tmp_path / "drive.flash", **options)
-    # The file of ranges is read when the drive is made, and not again.
+    # The file of ranges is read only when the drive is created.
     table.unlink()
     found = worked(file)
     assert counts(found["realtime"]) == counts(found["counters"])
@@ -309,7 +309,7 @@ def test_a_recording_is_the_past_of_the_drive_with_a_clock(
         begun = drive.stat()["realtime"]
         assert counts(begun) == counts(counted)
         assert (begun["host_pages"], begun["answers"]) == (counted["host_pages_written"], 0)
-        # What is on it, and what it was told, is what the stored drive has: both go on alike.
+        # The timed copy has the pages and hints of the stored drive, so both go on alike.
         source = random.Random(2)
         for _ in range(1000):
             drive.write(source.randrange(1600) * 4096, bytes(4096))
@@ -371,7 +371,7 @@ def may_come_first() -> bool:
 
 
 def served_threads(pid: int) -> dict[str, int]:
-    """The policies of a process's threads, by their names."""
+    """The scheduling policies of a process's threads, by the threads' names."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     return {
         (one / "comm").read_text().strip(): os.sched_getscheduler(int(one.name)) for one in threads
@@ -380,7 +380,7 @@ def served_threads(pid: int) -> dict[str, int]:
 
 @pytest.mark.skipif(not may_come_first(), reason="this user's threads may not come first")
 def test_the_threads_of_a_drive_with_a_clock_come_first(tmp_path: Path) -> None:
-    """Root's server has given its rights away when they begin: who started it puts them first."""
+    """The command sets the threads' priority, since root's server has dropped its rights by then."""
     file, socket = made(tmp_path / "drive.flash"), tmp_path / "nbd"
     server = subprocess.Popen(
         [*COMMAND, "device", "serve", str(file), "--nbd", f"unix:{socket}", "--realtime",
@@ -399,7 +399,7 @@ def test_the_threads_of_a_drive_with_a_clock_come_first(tmp_path: Path) -> None:
         server.communicate(timeout=60)
     first = {name for name, policy in policies.items() if policy == os.SCHED_RR}
     assert {"pace", "drive"} < first
-    # What answers questions, and what opens the drive, has time.
+    # The threads for control and for opening the drive have ordinary priority.
     assert not first & {"control", "control-client", "python"}
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def example() -> Path:
-    """The example, with the features of the Rust tests: no crate is compiled twice."""
+    """The compiled example, built with the features of the Rust tests to share their crates."""
     built = subprocess.run(
         ["cargo", "build", "--locked", "--workspace", "--features", "flashgc-python/mutants",
          "--profile", "checks", "--quiet", "--example", "serve"],
@@ -33,7 +33,7 @@ def example() -> Path:
 
 @contextmanager
 def serving(words: list[str | Path], fronts: int) -> Iterator[list[str]]:
-    """A server, and what it says of its front ends."""
+    """Runs a server, and returns the lines that it prints about its front ends."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         words, env=environment(), text=True, stdin=pipe, stdout=pipe, stderr=pipe
@@ -41,7 +41,7 @@ def serving(words: list[str | Path], fronts: int) -> Iterator[list[str]]:
         try:
             assert server.stdout is not None
             yield [server.stdout.readline().rstrip("\n") for _ in range(fronts)]
-            # The command ends by a signal, the example with its standard input.
+            # The command ends on a signal, the example when its standard input is closed.
             if words[0] == COMMAND[0]:
                 server.send_signal(signal.SIGTERM)
             server.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""A signal ends a server wherever it comes."""
+"""A signal ends a server, whatever the server is doing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import COMMAND, environment
 from flashgc import Device, FlashgcError
 from flashgc.device.control import Client
 
-#: A signal at each call of the wait, and one before it.
+#: Sends a signal before the wait, and one at each of its calls.
 EVERYWHERE = """
 import signal, sys
 from flashgc.device import serving
@@ -44,7 +44,7 @@ came, events = raised_at(-1)
 assert not came and events > 40, (came, events)
 """
 
-#: A signal that another thread gets does not interrupt the wait for a command.
+#: Waits for a command while another thread gets the signal, which does not interrupt the wait.
 ELSEWHERE = """
 import os, signal, subprocess, threading, time
 from flashgc.device.execution.running import until_ended
@@ -70,14 +70,14 @@ def test_a_command_gets_the_signal_that_another_thread_had() -> None:
 
 
 def test_a_signal_is_never_lost_and_meets_no_lock() -> None:
-    """A handler that took the lock of what it wakes would wait for itself."""
+    """A signal handler that took a lock of the main thread would deadlock."""
     command = [sys.executable, "-c", EVERYWHERE]
     subprocess.run(command, check=True, timeout=60, env=environment())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's command is its own server")
 def test_a_signal_while_a_drive_is_opened_ends_without_a_word(tmp_path: Path) -> None:
-    """The command waits for its server's first line; the server answers other processes before."""
+    """The signal comes while the command waits for the first line of its server."""
     drive = tmp_path / "d"
     Device.create(drive, capacity="64MiB").close()
     ended = []

@@ -1,4 +1,4 @@
-"""The still: an SVG that shows every block once, says its figures, and is the same each time."""
+"""The still image of a drive: an SVG with every block once, with figures, and reproducible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def drive() -> FakeDrive:
 
 
 def cells(svg: str) -> dict[str, int]:
-    """How many cells have which colour."""
+    """The number of cells of each colour."""
     found: dict[str, int] = {}
     for path in ElementTree.fromstring(svg).iter(f"{SVG}path"):
         colour = path.get("fill", "")

@@ -47,10 +47,10 @@ def test_every_write_has_the_stream_of_its_file_while_files_grow_and_go(
     named = found["streams"]
     assert (named["late_files"], named["lost_events"]) == (0, 0)
     assert named["files"] == sum(name[-1] in "abcd" for name in written)
-    # Each page is that of its file, too.
+    # Each page also has its file as owner.
     owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
     assert {name: owners.get(name) for name in written} == written
-    # The simulated drive, told the same streams, does the same.
+    # A simulated drive with the same streams has the same counts.
     assert found["drive"]["policies"]["placement"] == "fdp:handles=4,persistent=0"
     result = flashgc.run(str(trace), **options_of(found["drive"]))
     counted = {one["stream"]: one["copied_pages"] for one in found["stat"]["streams"]}
@@ -124,7 +124,7 @@ def test_a_file_without_a_name_has_no_stream(command: Command) -> None:
     assert not [one for one in found["findings"] if one["id"] == "streams-incomplete"]
 
 
-#: Inodes of files without names are used again by files with names; names come and go by links.
+#: Files with names reuse the inodes of files without names; links add and remove names.
 LINKED = """
 import ctypes, os
 def write(fd, pages):
@@ -155,8 +155,8 @@ def test_a_page_is_of_its_file_whatever_made_and_named_it(
     owners = {one["name"]: one["live_pages"] for one in found["by_file"]["owners"]}
     names = ("table", "linked", "draft", "object")
     assert [owners.get(name, 0) for name in names] == [40, 30, 0, 20]
-    # If blocks are used again before the discard of the file that had them, ext4 leaves out the two
-    # between 'linked' and 'object': they hold data of a file that is gone.
+    # ext4 may reuse blocks before it discards them. It then skips the two blocks between 'linked'
+    # and 'object', which hold data of a removed file.
     assert owners.get("files without a name", 0) in (0, 2)
     assert pages(found)[1] == 3 * 40
     assert not [one for one in found["findings"] if one["id"] == "streams-incomplete"]

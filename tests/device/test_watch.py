@@ -1,4 +1,4 @@
-"""A drive on a terminal: 80 columns, redrawn in place there, and plain lines elsewhere."""
+"""The state of a drive: redrawn in 80 columns on a terminal, and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_terminal_is_redrawn_in_place_and_left_as_it_was() -> None:
             while piece := os.read(ours, 4096):
                 seen.extend(piece)
         except OSError:
-            pass  # How a terminal says that the other side is closed.
+            pass  # A terminal reports in this way that the other side is closed.
 
     reader = threading.Thread(target=read)
     reader.start()

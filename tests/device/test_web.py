@@ -1,4 +1,4 @@
-"""What the server of a drive's page answers, and whom."""
+"""The answers of the server of a drive's page, and the clients that it refuses."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_garbage_is_answered_in_http_or_not_at_all(
     ):
         with socket.create_connection(("127.0.0.1", port(page)), timeout=10) as raw:
             answer = b""
-            # A server that has read enough closes, and what it left unread resets the connection.
+            # The server closes early; the bytes that it did not read reset the connection.
             with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                 raw.sendall(garbage)
                 with contextlib.suppress(OSError):
@@ -224,7 +224,7 @@ def test_who_can_reach_it_is_known(drive: FakeDrive) -> None:
     for address, is_local in (("127.0.0.1:0", True), ("0", True), ("0.0.0.0:0", False)):
         with Page(drive, address, listen_anywhere=not is_local) as page:
             assert page.is_local is is_local
-            # Everybody may ask by an address, for nobody can claim one by a name.
+            # Requests by an IP address are allowed; those by a foreign name may be DNS rebinding.
             assert asked(page, "/stat.json", Host=f"127.0.0.1:{port(page)}")[0] == 200
             assert asked(page, "/stat.json", Host="evil.example")[0] == 421
 
@@ -244,7 +244,7 @@ def connected(page: Page) -> socket.socket:
 
 
 def ends(connection: socket.socket, seconds: float) -> bytes:
-    """What a server still says before it closes a connection, which it does in time."""
+    """Returns the last bytes of a server, which must close the connection in time."""
     connection.settimeout(seconds)
     said = b""
     with contextlib.suppress(ConnectionResetError):

@@ -1,7 +1,7 @@
-"""Programs and devices on a drive give nobody rights, whoever could have written its bytes.
+"""Programs and device files on a mounted drive give no rights if others may have written it.
 
-A drive of each origin holds a program of root's with set-user-ID and a device file that everybody
-may read. Each command that mounts mounts it, and processes of two other users try both.
+A drive of each origin holds a set-user-ID program of root and a device file that everybody may
+read. Each command that mounts drives mounts it, and processes of two other users try both files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 USERS = (65534, 4711)
 
-#: Tries as each user what a folder gives: the user whom the program runs as, and the device.
+#: Runs the program and opens the device as each user; prints the program's user and success.
 ATTACK = f"""
 import json, os, subprocess, sys
 folder, tried = sys.argv[1], []
@@ -74,7 +74,7 @@ def image() -> Iterator[bytes]:
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of root's that others may enter; its drives are down at the end."""
+    """A folder of root that others may enter; its drives are taken down at the end."""
     with tempfile.TemporaryDirectory(prefix="fgw-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o711)
         monkeypatch.setenv("FLASHGC_STATE", f"{folder}/state")
@@ -105,7 +105,7 @@ def given_back(file: Path) -> Path:
 
 
 def copied(file: Path) -> Path:
-    """A copy by hand of a user's drive, as root's file."""
+    """A copy of a user's drive that root has made with ``cp``."""
     copy = file.with_name("copy.flash")
     shutil.copyfile(given_away(file), copy)
     copy.chmod(0o600)
@@ -122,7 +122,7 @@ def served_by(serve: Callable[[Device], object]) -> Callable[[Path], Path]:
 
 
 def changed(file: Path) -> Path:
-    """A drive whose file something else than flashgc has written."""
+    """A drive whose file another program has written."""
     with open(file, "r+b") as opened:
         first = opened.read(1)
         opened.seek(0)
@@ -131,7 +131,7 @@ def changed(file: Path) -> Path:
 
 
 def of_an_earlier_version(file: Path) -> Path:
-    """A drive whose superblock has no word on strangers, as those of an earlier version."""
+    """A drive of an earlier version, whose superblock has no field for strangers."""
     writers.note(without_strangers(file))
     return file
 
@@ -163,7 +163,7 @@ def with_strangers(file: Path, strangers: int) -> Path:
     return file
 
 
-#: The place of the word on strangers in a superblock: behind the numbers of hosts' use.
+#: The byte offset of the field for strangers in a superblock, after the counts of hosts.
 STRANGERS_AT = 8 + 4 + 4 + 16 + 5 * 4 + 2 * 8 + 8 + 4 + 3 + 4 * 8 + 11 * 8 + 1
 
 
@@ -176,7 +176,7 @@ def crc32c(data: bytes) -> int:
     return sum_ ^ 0xFFFFFFFF
 
 
-#: The origins of a drive's bytes, each with a word of the reason why they are not only root's.
+#: The origins of a drive, each with part of the reason why others may have written it.
 ORIGINS: dict[str, tuple[Callable[[Path], Path], str | None]] = {
     "root": (lambda file: file, None),
     "user": (given_away, "user 65534 owns its file"),
@@ -190,7 +190,7 @@ ORIGINS: dict[str, tuple[Callable[[Path], Path], str | None]] = {
     "earlier version": (of_an_earlier_version, "an earlier version"),
 }
 
-#: Commands that mount a drive that is there, and commands that mount one of their own.
+#: Commands that mount an existing drive.
 UP = ("up", "{file}", "--mount", "{place}/m")
 EXEC = ("exec", "--quiet", "--from", "{file}")
 MOUNTING: dict[str, tuple[str, ...]] = {
@@ -209,7 +209,7 @@ OTHERS = {
     "flush", "check",
 }  # fmt: skip
 
-#: Commands that mount drives of their own alone, which hold nothing that somebody else wrote.
+#: Commands that mount only drives that they created, so nobody else wrote them.
 OF_THEIR_OWN = {"crash-test", "cut-test", "bench", "demo"}
 
 
@@ -310,7 +310,7 @@ def test_a_note_of_root_stays_true_through_the_use_of_a_drive(place: Path, image
     kept = place / "kept.flash"
     assert run(place, "exec", "-q", "--from", file, "--keep", kept, "--", "true").returncode == 0
     assert others(kept) == ()
-    # A drive that is gone has no note, and neither has one that is not root's.
+    # Removed drives and drives of other users have no note.
     (place / "three.flash").unlink()
     writers.note(given_away(kept))
     assert len(list((place / "state" / state.ROOTS).iterdir())) <= 3
@@ -335,5 +335,5 @@ def test_a_drive_remembers_its_strangers_before_they_come(place: Path) -> None:
     with Device.create(file, capacity="32MiB", pages_per_block=32) as drive:
         assert json.loads(_core.device_configuration(file))["strangers"] == []
         drive.serve_nbd("127.0.0.1:0")
-        # A server that is killed now has noted it.
+        # The superblock has the field already, so it survives a kill of the server.
         assert json.loads(_core.device_configuration(file))["strangers"] == ["tcp"]

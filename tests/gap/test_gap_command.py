@@ -132,7 +132,7 @@ def test_ctrl_c_shows_the_rows_so_far_and_the_next_call_goes_on(tmp_path: Path) 
     keeping(process, tmp_path / "kept")
     code, out, errors = ended(process, signal.SIGINT)
     assert code == 130, errors
-    # Beside the rows, two short runs are kept that looked at the drive.
+    # Two of the stored results are short runs that only measured the drive.
     kept = len(kept_results(tmp_path / "kept")) - 2
     assert f"Interrupted: {kept} of 14 rows were measured." in out
     assert "stopped" in out

@@ -1,4 +1,4 @@
-"""The rows of the function ``gap``: what they are, beside plain runs; and what is read off them."""
+"""The rows of the function ``gap``, compared with plain runs, and the sentences about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flashgc.studies.gaps.couples import USUAL, couples
 from flashgc.studies.gaps.describe import findings, heading
 from flashgc.studies.gaps.outcome import Equal, Gap, Point, Row, equal, equals, ordered
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
@@ -35,7 +35,7 @@ def found() -> Gap:
 
 def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
     shown = [row for row in found if row.victim is not None]
-    # Seven couples, two predictors of each kind, and clairvoyance.
+    # Eight couples, two predictors of each of two kinds, and clairvoyance.
     assert len(shown) == 8 + 4 + 1
     for row in shown:
         plain = flashgc.run(
@@ -164,7 +164,7 @@ def test_interpolation_by_hand() -> None:
     assert bent.standing == "between"
     assert bent.sigma is None
     assert bent.crossings == pytest.approx((0.6, 1.5, 2 + 2 * 0.4 / 1.8))
-    # One point above is enough not to be behind, one below not to be ahead.
+    # A row is behind only if all points are below it, and ahead only if none is.
     assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 3.9).standing == "at"
     assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 1.1).standing == "at"
     assert standing([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
@@ -172,7 +172,7 @@ def test_interpolation_by_hand() -> None:
 
 def test_what_is_alike_has_no_side() -> None:
     curve = [(0.0, 1.0), (1.0, 1.5), (2.0, 2.5), (4.0, 3.0)]
-    # An equal figure is alike without an interval, too.
+    # An equal figure is alike even without an interval.
     for figure, sigma in ((1.0, 0.0), (1.5, 1.0), (3.0, 4.0)):
         found = standing(curve, figure)
         assert (found.standing, found.sigma, found.alike) == ("at", None, (sigma,))
@@ -181,12 +181,12 @@ def test_what_is_alike_has_no_side() -> None:
     assert found.brackets == ((0.0, 2.0),)
     flat = standing([(0.0, 2.0), (1.0, 2.0), (2.0, 2.0)], 2.0)
     assert (flat.standing, flat.crossings, flat.alike) == ("alike", (), (0.0, 1.0, 2.0))
-    # On the bound the curve passes the figure back and forth by chance.
+    # Near the bound, noise makes the curve cross the figure several times.
     touching = [(0.0, 1.0001), (0.25, 0.9999), (0.5, 1.0001), (1.0, 1.3)]
     assert standing(touching, 1.0).standing == "between"
     found = standing(touching, 1.0, 0.0, 0.25, 0.5)
     assert (found.standing, found.less, found.more) == ("at", (), (1.0,))
-    # A bend that is no chance stays one, whatever is alike between.
+    # A bend beyond noise remains, even if a point between is alike.
     assert standing([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (4.0, 1.5)], 2.0, 2.0).standing == (
         "between"
     )
@@ -211,7 +211,7 @@ def test_interpolation_goes_back_to_the_figure(
         assert found.standing == "behind"
     else:
         assert found.sigma is not None
-        # The naive reading: the piece that holds the figure, walked in small steps.
+        # A naive solution: interpolate on the piece of the curve that holds the figure.
         at = next(i for i in range(len(ys) - 1) if ys[i] <= figure <= ys[i + 1])
         share = (found.sigma - xs[at]) / (xs[at + 1] - xs[at])
         assert ys[at] + share * (ys[at + 1] - ys[at]) == pytest.approx(figure)
@@ -260,7 +260,7 @@ def test_sentences_say_between_which_errors_a_scheme_stands() -> None:
     def told(*predictors: Row) -> str:
         return sentences(made([online("greedy", 2.5), ahead(0, 1.1), *predictors]))[2]
 
-    # A straight line from 10 to 100 says 61, but no more is known than its ends.
+    # Interpolation from 10 to 100 would give 61, but only the two ends are known.
     assert told(ahead(0.01, 1.2), ahead(10, 2.16), ahead(100, 2.76)) == (
         "greedy is as good as a predictor with sigma between 10 and 100."
     )
@@ -292,7 +292,7 @@ def test_sentences_say_what_the_bound_is_where_requests_are_short() -> None:
 
 
 def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
-    # Page by page 4096, 1024 and 3072 bytes: 3 pages of 4096 for 2 pages' worth of bytes.
+    # The writes of a page have 4096, 1024 and 3072 bytes: three page writes for two pages of bytes.
     shapes = [(0, 4096), (0, 1024), (1024, 3072)]
     lines = [
         f"{at},W,{4096 * (7 * at % 640) + first},{size},0"
@@ -335,7 +335,7 @@ def test_sentences_of_what_is_within_noise() -> None:
         "Errors are drawn for each page write; where requests are single pages there are no "
         "others.",
     ]
-    # Clairvoyance writes more, which is chance as well.
+    # Here clairvoyance writes more, but the difference is within noise.
     told = sentences(made([online("greedy", 1.05, 0.3), ahead(0, 1.07)]))
     assert told[0].endswith("is within noise; 0.0500 above 1 is open at most.")
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster for a test, its log as bytes, and what ``pg_waldump`` says of it."""
+"""A PostgreSQL cluster for a test, its log as bytes, and the log's records by ``pg_waldump``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flashgc.device.postgres.cluster import USER, PostgresError, programs
 
-#: Of the server. The log is kept, and has what logical decoding and prepared transactions add.
+#: Settings of the server. It keeps its log, with records of logical decoding and two-phase commit.
 SETTINGS = """
 listen_addresses = ''
 fsync = off
@@ -45,7 +45,7 @@ class Dumped(NamedTuple):
 
 
 def missing() -> str | None:
-    """What is missing to run PostgreSQL here, in one line."""
+    """The reason in one line why PostgreSQL cannot run here, or ``None``."""
     try:
         programs()
     except PostgresError as error:
@@ -54,21 +54,21 @@ def missing() -> str | None:
 
 
 def place(lsn: str) -> int:
-    """A place in the log from its two halves."""
+    """The log position as a number, from the text of PostgreSQL."""
     high, low = lsn.split("/")
     return int(high, 16) << 32 | int(low, 16)
 
 
 def lsn(at: int) -> str:
-    """A place in the log as PostgreSQL writes it."""
+    """The log position in the text form of PostgreSQL."""
     return f"{at >> 32:X}/{at & 0xFFFFFFFF:X}"
 
 
 class Cluster:
-    """A cluster in a folder of its own, which goes with it."""
+    """A cluster in a folder of its own, which ``close`` removes."""
 
     def __init__(self, segment: int) -> None:
-        """Makes it and starts it; ``segment`` is the size of a file of its log in MiB."""
+        """Creates and starts the cluster; ``segment`` is the size of a log file in MiB."""
         self._bin = programs()
         self.segment = segment << 20
         self.folder = Path(tempfile.mkdtemp(prefix="flashgc-wal-"))
@@ -81,7 +81,7 @@ class Cluster:
         self.start()
 
     def run(self, program: str, *arguments: object, text: str | None = None) -> str:
-        """Runs a program of PostgreSQL as its user; fails with what it said."""
+        """Runs a program of PostgreSQL as its user; raises its error output if it fails."""
         words = ["runuser", "-u", USER, "--", str(self._bin / program), *map(str, arguments)]
         done = subprocess.run(
             words, cwd=self.folder, input=text, capture_output=True, text=True, check=False
@@ -113,11 +113,11 @@ class Cluster:
         self.run("pgbench", "-h", self.folder, "-U", USER, *arguments, USER)
 
     def end(self) -> int:
-        """Where the log ends now."""
+        """The position at which the flushed log ends now."""
         return place(self.ask("SELECT pg_current_wal_flush_lsn()"))
 
     def files(self) -> list[tuple[int, Path]]:
-        """The files of the log, each with its place."""
+        """The files of the log, each with its start position."""
         names = [path for path in (self.data / "pg_wal").iterdir() if len(path.name) == 24]
         each = (1 << 32) // self.segment
         parts = ((int(path.name[8:16], 16), int(path.name[16:], 16), path) for path in names)

@@ -1,7 +1,7 @@
-"""Which pages of a file are dirty, without tracepoints: the kernel's flags of pages in memory.
+"""Finds the dirty pages of a file by the kernel's page flags, without tracepoints.
 
-``/proc/self/pagemap`` gives the frame of each page of a mapping, ``/proc/kpageflags`` what that
-frame is, and FIEMAP where the page lies on the device.
+``/proc/self/pagemap`` gives the frame of each page of a mapping, ``/proc/kpageflags`` the flags
+of that frame, and FIEMAP the page's place on the device.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 
 PAGE = 4096
 
-#: Bits of ``/proc/kpageflags``: dirty, and on its way to the device.
+#: Bits of ``/proc/kpageflags``: the page is dirty, and it is being written to the device.
 DIRTY, WRITEBACK = 4, 8
 
 _FIEMAP = 0xC020660B
 _EXTENTS = 512
-#: Flags of an extent: no place known, and none yet.
+#: Flags of an extent: its place is unknown, or not yet allocated.
 _NO_PLACE = 0x2 | 0x4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def extents(path: Path) -> list[tuple[int, int, int]]:
-    """Begin in the file, begin on the device, and length of each extent with a place, in bytes."""
+    """File offset, device offset and length in bytes of each extent that has a place."""
     found: list[tuple[int, int, int]] = []
     start, is_last = 0, False
     with open(path, "rb") as file:
@@ -57,7 +57,7 @@ def pages_of(path: Path) -> set[int]:
 
 
 def dirty_pages(path: Path) -> set[int]:
-    """The pages of the device that will be overwritten, because those of the file are dirty."""
+    """The pages of the device that will be overwritten, since the file's pages are dirty."""
     dirty: set[int] = set()
     places = extents(path)
     for page in dirty_in_file(path):
@@ -70,7 +70,7 @@ def dirty_pages(path: Path) -> set[int]:
 
 
 def dirty_in_file(path: Path) -> list[int]:
-    """The pages of the file that are dirty, by their numbers in the file."""
+    """The dirty pages of the file, by their numbers in the file."""
     size = path.stat().st_size
     if size == 0:
         return []
@@ -84,10 +84,10 @@ def dirty_in_file(path: Path) -> list[int]:
         found = []
         with open("/proc/self/pagemap", "rb") as maps, open("/proc/kpageflags", "rb") as flags:
             for page in range(pages):
-                # The last one may be in memory with zeroes alone, which does not count as there.
+                # `mincore` may not report the last page although it is in memory.
                 if not resident[page] & 1 and page != pages - 1:
                     continue
-                # A page has a frame here once it was touched.
+                # A read maps the page, so that pagemap has its frame.
                 memory[page * PAGE]
                 (entry,) = struct.unpack(
                     "=Q", os.pread(maps.fileno(), 8, (address // PAGE + page) * 8)

@@ -1,4 +1,4 @@
-"""A drive that uses hints, a file system on it, and a PostgreSQL cluster in that."""
+"""A drive that uses hints, a file system on it, and a PostgreSQL cluster in the file system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _missing() -> str | None:
 
 MISSING = _missing()
 
-#: Of modules with a stand: one of them at a time, and only where it can be.
+#: Marks of modules with a stand: they run one at a time, and only if the machine allows it.
 MARKS = [
     pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
     pytest.mark.xdist_group("hints"),
@@ -76,7 +76,7 @@ class Stand:
         )
 
     def disk(self, at: int, size: int) -> bytes:
-        """Bytes of the drive, from below the file system."""
+        """Bytes of the block device below the file system."""
         done = up.read(self.file)
         assert done is not None
         with open(done.disk, "rb", buffering=0) as disk:
@@ -85,7 +85,7 @@ class Stand:
 
 @contextmanager
 def standing(filesystem: str = "ext4", folder: Path | None = None) -> Iterator[Stand]:
-    """A stand in a new folder or in ``folder``; nothing of it is left at the end."""
+    """A stand in a new folder or in ``folder``, which is removed at the end."""
     folder = folder or Path(tempfile.mkdtemp(prefix="flashgc-hints-"))
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)

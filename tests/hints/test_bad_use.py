@@ -14,7 +14,7 @@ from tests.hints.stand import MARKS, Stand, standing
 
 pytestmark = MARKS
 
-#: The command without the rights of root: its modules are read before.
+#: The command without the rights of root, which it drops once its modules are imported.
 AS_NOBODY = [
     COMMAND[0],
     "-c",
@@ -88,7 +88,7 @@ def test_signals_and_a_reader_that_goes_end_it(stand: Stand, kind: str) -> None:
             process.send_signal(which)
             time.sleep(0.01)
         _, errors = process.communicate(timeout=20)
-        # The second one may meet it where it ends already.
+        # The second signal may come while the process already exits.
         codes = (0,) if len(signals) == 1 else (0, 130, -signal.SIGINT)
         assert process.returncode in codes, errors
         assert "Traceback" not in errors

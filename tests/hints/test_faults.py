@@ -1,4 +1,4 @@
-"""Faults below and beside the followers of a host: none crashes one, or makes a hint stay."""
+"""Faults of the drive and the server: no fault crashes a follower or leaves a stale hint."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from flashgc.device.postgres.cluster import USER
 
 pytestmark = MARKS
 
-#: Zombies that a server may have that nobody uses: its own bookkeeping.
+#: The most zombies of an idle server, whose own bookkeeping dirties pages.
 FEW = 24
 
 
 @pytest.fixture(scope="module")
 def stand() -> Iterator[Stand]:
     with standing() as stand:
-        # Nothing is dirty that no test has made.
+        # Without autovacuum, only tests make pages dirty.
         stand.cluster.ask("ALTER SYSTEM SET autovacuum = off; SELECT pg_reload_conf()")
         yield stand
 
 
 @contextlib.contextmanager
 def following(stand: Stand, dsn: str | None = None) -> Iterator[Hints]:
-    """A follower in a thread; what ends it but the test is an error."""
+    """A follower in a thread; it is an error if it ends before the test."""
     hints, ended = Hints(dsn or stand.dsn, stand.file), threading.Event()
     failed: list[BaseException] = []
 
@@ -59,13 +59,13 @@ def following(stand: Stand, dsn: str | None = None) -> Iterator[Hints]:
     finally:
         ended.set()
         thread.join()
-        # Also where the test has failed: this is why.
+        # Checked even if the test has failed, because an error here may be the cause.
         assert failed == []
 
 
 @contextlib.contextmanager
 def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """The command, with its words in a file; it must end well when it is asked to."""
+    """The command, with its output in a file; it must exit with 0 when it is interrupted."""
     out = stand.folder / "follower.out"
     with open(out, "wb") as file:
         follower = subprocess.Popen(
@@ -87,7 +87,7 @@ def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
 def until(
     holds: Callable[[], bool], seconds: float = 60, found: Callable[[], object] = lambda: None
 ) -> None:
-    """Waits until it ``holds``; says what was ``found`` instead if it does not come to that."""
+    """Waits until ``holds`` is true; after ``seconds``, fails with the value of ``found``."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"it did not come to that in time: {found()}"
@@ -107,7 +107,7 @@ def zombies(stand: Stand) -> int:
 
 
 def settle(stand: Stand) -> None:
-    """All that is dirty is written, to the drive, and the follower has heard of it."""
+    """Writes all dirty pages to the drive, and waits until the follower has reported it."""
     stand.cluster.ask("CHECKPOINT; CHECKPOINT")
     subprocess.run(["sync", "-f", str(stand.mount)], check=True)
     until(lambda: zombies(stand) <= FEW)
@@ -120,9 +120,9 @@ def fill(
     where: str = "",
     written: Callable[[], object] = lambda: None,
 ) -> None:
-    """A table that was written once, so that its blocks have old versions, and is dirty again.
+    """Makes a table dirty whose blocks are on the drive already, so that they become zombies.
 
-    ``written`` is called between: what else has the table may write it, too.
+    ``written`` is called between the two writes, so that a standby may write its copy, too.
     """
     stand.cluster.ask(
         f"DROP TABLE IF EXISTS {table};"
@@ -136,7 +136,7 @@ def fill(
 
 
 def catch_up(stand: Stand, standby: str) -> None:
-    """The standby has all that the server has, and has written it."""
+    """Waits until the standby has replayed the server's log, and has written its pages."""
     end = stand.cluster.ask("SELECT pg_current_wal_lsn()")
     with postgres.load().connect(standby, autocommit=True) as asked:
         query = f"SELECT pg_last_wal_replay_lsn() >= '{end}'::pg_lsn"
@@ -149,7 +149,7 @@ def dirty(stand: Stand, table: str) -> None:
 
 
 def is_followed(stand: Stand, table: str = "again") -> None:
-    """That a table which becomes dirty makes zombies, and that they go."""
+    """Asserts that a dirty table makes zombies, and that its removal clears them."""
     fill(stand, table)
     until(lambda: zombies(stand) > 200)
     stand.cluster.ask(f"DROP TABLE {table}")
@@ -183,7 +183,7 @@ def test_two_followers_say_the_same(stand: Stand) -> None:
     with following(stand) as one, following(stand) as other:
         is_followed(stand)
         assert (one.restarts, other.restarts) == (0, 0)
-        # Each said all of it.
+        # Both followers hinted all pages.
         assert min(hints.link.sent.pages for hints in (one, other)) > 200
 
 
@@ -215,7 +215,7 @@ def test_a_tablespace_counts_where_it_lies(stand: Stand) -> None:
                 ).fetchall()
                 assert len(blocks) > 100
                 found = [bool(runs) for runs, _ in hints._follower.knows(blocks)]
-                # A few are new, and get their place when they are written.
+                # A few pages are new, and get their place only when they are written.
                 assert sum(found) > len(found) / 2 if is_there else not any(found)
     finally:
         stand.cluster.ask(
@@ -243,15 +243,15 @@ def test_a_follower_that_stood_still_goes_on_behind_log_that_is_gone(stand: Stan
             follower.send_signal(signal.SIGCONT)
         until(lambda: last(out)["restarts"] > before["restarts"])
         is_followed(stand)
-        # What the command says is a fifth of a second old, and more on a busy machine.
+        # The command's output lags by a fifth of a second, or more on a busy machine.
         hinted = before["drive"]["pages_hinted"] + 200
         until(lambda: last(out)["drive"]["pages_hinted"] > hinted)
 
 
 def test_a_follower_that_stood_still_knows_what_became_dirty_last(stand: Stand) -> None:
-    """It hears at once of a checkpoint, and of what became dirty after the drive was written."""
+    """It gets the checkpoint and the later dirty pages at once, and hints only the latter."""
     ask = stand.cluster.ask
-    # What it has not heard must fit into a socket: else the server sends it later.
+    # The unread log must fit into the socket's buffer, or the server would send the rest later.
     ask("ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()")
     with command(stand) as (follower, _):
         fill(stand, "again")
@@ -334,7 +334,7 @@ def test_a_drive_that_comes_back_as_another_device_is_followed(
         assert before is not None
         processes.end([before.server, *stand.cluster.processes()])
         up.down(stand.file, force=True)
-        # Another one takes its place.
+        # Another file replaces it.
         other = tmp_path / "other"
         other.write_bytes(bytes(1 << 20))
         taken = []
@@ -371,7 +371,7 @@ def test_a_full_disk_below_the_drive_ends_no_follower() -> None:
                 mounts.run("mount", "-o", f"remount,size={used + (8 << 20)}", str(folder))
                 until(lambda: _read_only(stand) is not None, 30)
                 assert "No space left" in str(_read_only(stand))
-                # What the database says of it is its own affair.
+                # The exit code of the benchmark does not matter.
                 bench.wait(30)
                 time.sleep(1)
                 assert follower.poll() is None
@@ -396,7 +396,7 @@ def _read_only(stand: Stand) -> str | None:
 
 
 def _of(stand: Stand) -> list[int]:
-    """The server's processes, if it runs."""
+    """The processes of the server; empty if it is not running."""
     with contextlib.suppress(OSError, ValueError):
         return stand.cluster.processes()
     return []

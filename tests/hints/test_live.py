@@ -1,4 +1,4 @@
-"""Sessions of living software on copies of one image."""
+"""Sessions in which real programs run on copies of one image."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def living(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def test_a_drive_gets_the_history_and_the_data_of_another(tmp_path: Path) -> None:
-    """Under its own policies: the counting drive has the same counts."""
+    """The second drive replays the history under its own policies, as the counting drive does."""
     first, second = tmp_path / "first", tmp_path / "second"
     trace, data = tmp_path / "history.flashgc", tmp_path / "data"
     draw = random.Random(3)
@@ -165,7 +165,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     for one in done:
         assert one["totals"] == one["replayed"]
         assert one["counters"]["host_pages_written"] > 0
-    # If the kernel writes back at once, no page waits for a hint. It hardly does so twice.
+    # If the kernel writes back at once, no page gets a hint. That hardly happens twice.
     heard = [one for one in done if one["counters"]["hinted_pages"] > 0]
     assert {one["collector"] for one in heard} == {"ZGC-GD"}
     assert all(one["known_share"] > 0.5 for one in heard)
@@ -179,7 +179,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert [row.verdict for row in outcome.rows if "CB" in row.label] == [Verdict.NOT_RUN] * 2
     # The micro-benchmark, with hints from the page cache.
     state = image.made(SMALL, "micro-6", tmp_path / "micro", Pace(show, _core.Control()))
-    # If the kernel writes back at once, few pages wait for a hint. It hardly does so three times.
+    # If the kernel writes back at once, few pages get a hint. That hardly happens three times.
     for repeat in range(3):
         pace = Pace(show, _core.Control())
         micro = session.run(SMALL, "micro-6", "ZGC-GD", repeat, state, pace)
@@ -203,7 +203,7 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
         return seen[-1]
 
     monkeypatch.setattr(stand.Mounted, "stat", kept)
-    # The clock's drive has the blocks of the stored one.
+    # The simulated drive of the clock has as many blocks as the stored one.
     clock = Clock(channels=1, pages_per_block=32, slower=1, tries=1)
     plan = replace(
         SMALL, clock=clock, h=(6,), collectors=("ZGC-GD",), repetitions=1,
@@ -216,13 +216,13 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
         assert one["clock"]["failed"] is None
         assert one["clock"]["told_pages"] > 0
         assert 0 < one["known_share"] <= 1
-    # It ran for a time, and not for a number of transactions.
+    # The run's length is a time, not a number of transactions.
     assert done[0]["transactions"] not in (0, SMALL.transactions)
     begun = [one for one in seen if "realtime" in one][::2]
     assert len(begun) == 2
     for one in begun:
         timed, stored = one["realtime"], one["counters"]
-        # What was written since the mount may be under way.
+        # Recent writes may be in only one of the two counts.
         assert timed["host_pages"] == pytest.approx(stored["host_pages_written"], rel=0.01)
         assert timed["host_pages"] > 20_000
     micro = begun[1]
@@ -244,7 +244,7 @@ def test_an_inconsistent_database_is_an_error(
 @pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_fio")
 def test_the_micro_benchmark_runs_on_the_block_device(tmp_path: Path) -> None:
-    """Without a file system, above a clock that hears hints with requests (section 4.3.1)."""
+    """No file system; the timed drive gets hints with requests (section 4.3.1)."""
     done = study.run(RAW, tmp_path, lambda *_: None)
     assert [one["collector"] for one in done] == ["GC-GD", "ZGC-GD"] * 2
     for one in done:
@@ -315,7 +315,7 @@ def test_a_replay_that_differs_is_a_fault() -> None:
 
 
 def sessions_of(gains: dict[str, tuple[float, float]]) -> list[dict[str, object]]:
-    """Sessions of a workload in which ZGC-GD and ZGC-CB write so many percent less."""
+    """Sessions per workload, in which ZGC-GD and ZGC-CB write less by the given percentages."""
     found = []
     for workload, (greedy, cost_benefit) in gains.items():
         shares = {"GC-GD": 0, "ZGC-GD": greedy, "GC-CB": 0, "ZGC-CB": cost_benefit, "greedy": -50}
@@ -344,7 +344,7 @@ def test_a_gain_is_judged_by_its_size_where_one_was_published() -> None:
         rows = judge.judge(claim, measured).rows
         return {row.label.removesuffix(", %"): row.verdict for row in rows}
 
-    # As published: 26 and 17.5 for TPC-C, 47.3 and 32.9 at h = 6, little at 3 and 50.
+    # Published gains in percent: 26 and 17.5 for TPC-C, 47.3 and 32.9 at h = 6, small at 3 and 50.
     good = verdicts(tpcc=(20, 12), micro_6=(40, 25), micro_10=(3, -3), micro_3=(2, 1))
     assert good["tpcc, ZGC-GD below GC-GD"] is good["tpcc, ZGC-CB below GC-CB"]
     assert good["tpcc, ZGC-GD below GC-GD"] in (Verdict.MET, Verdict.IN_KIND)
@@ -361,7 +361,7 @@ def test_a_gain_is_judged_by_its_size_where_one_was_published() -> None:
 
 
 def test_a_demonstration_is_of_what_was_sampled(tmp_path: Path) -> None:
-    # 1000 pages a second; 2000 copies a second without hints, 500 with them.
+    # The host writes 1000 pages per second. The drive copies 2000 without hints, 500 with hints.
     samples = tuple(
         demo.Sample(n / 4, n * 250, n * 500 if n <= 40 else 20_000 + (n - 40) * 125, max(n - 40, 0))
         for n in range(81)

@@ -1,4 +1,4 @@
-"""The micro-benchmark of Zombie Chasing, as fio does it."""
+"""The micro-benchmark of the Zombie Chasing paper, as fio runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCKS, WRITES = SIZE // BLOCK, WRITTEN // BLOCK
 
 
 def done(folder: Path, h: float) -> list[list[tuple[bool, int, int]]]:
-    """What fio says that each thread has done: whether it wrote, at which byte, and how many."""
+    """The requests of each thread in fio's log: whether it is a write, its offset, its bytes."""
     file = folder / "data"
     with open(file, "wb") as made:
         made.truncate(SIZE)
@@ -40,7 +40,7 @@ def is_binomial(found: int, of: int, share: float) -> bool:
 
 
 def is_uniform(counts: list[int]) -> bool:
-    """Whether chi square is within five standard deviations of its mean."""
+    """Whether chi square for equal chances is within five standard deviations of its mean."""
     mean, free = sum(counts) / len(counts), len(counts) - 1
     return abs(sum((n - mean) ** 2 / mean for n in counts) - free) <= 5 * math.sqrt(2 * free)
 
@@ -52,11 +52,11 @@ def test_fio_does_what_the_paper_says(tmp_path: Path, h: int) -> None:
     assert len(threads) == 16
     every = [one for thread in threads for one in thread]
     assert {(at % BLOCK, size) for _, at, size in every} == {(0, BLOCK)}
-    # Exactly so many writes and reads, and as many of each thread.
+    # The numbers of writes and reads are exact, and equal for all threads.
     assert sum(writes for writes, *_ in every) == WRITES
     assert len(every) == WRITES * 1.5
     assert len({len(thread) for thread in threads}) == 1
-    # A thread's reads lie between its writes: half of them in the first half of its requests.
+    # A thread mixes reads and writes: the first half of its requests has two thirds of writes.
     [first, *_] = threads
     half = first[: len(first) // 2]
     assert is_binomial(sum(writes for writes, *_ in half), len(half), 2 / 3)

@@ -1,4 +1,4 @@
-"""The follower of Linux's page cache knows what the kernel knows, and the drive hears of it."""
+"""The follower of Linux's page cache knows the kernel's dirty pages, and hints them."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ pytestmark = [
     pytest.mark.xdist_group(__name__),
 ]
 
-#: Seconds of a poll: longer than an event needs to be in its ring for sure.
+#: Seconds of a poll: longer than an event takes to reach its ring buffer.
 SOON = 0.005
-#: What is done with a file, some of it more often.
+#: Random operations on a file; repeated names are drawn more often.
 STEPS = ("overwrite", "overwrite", "map", "map", "append", "direct", "truncate", "sync")
-#: Pages of the file that is overwritten.
+#: The number of pages of the file that is overwritten.
 PAGES = 1024
 
 
 @dataclass
 class Place:
-    """A file system on a loop device, and its follower."""
+    """A file system on a loop device, with its follower."""
 
     mount: Path
     disk: Path
@@ -57,7 +57,7 @@ class Place:
     follower: _core.PageCacheFollower
 
     def file(self, name: str = "data", pages: int = PAGES) -> Path:
-        """A file whose pages are on the device, and not in memory."""
+        """Creates a file whose pages are on the device, and not in memory."""
         path = self.mount / name
         path.write_bytes(random.Random(pages).randbytes(pages * PAGE))
         forget(path)
@@ -65,7 +65,7 @@ class Place:
         return path
 
     def sync(self) -> None:
-        """Writes this file system, and no other."""
+        """Syncs this file system, and no other."""
         fd = os.open(self.mount, os.O_RDONLY)
         assert ctypes.CDLL(None).syncfs(fd) == 0
         os.close(fd)
@@ -81,13 +81,13 @@ class Place:
         return pages_in(self.follower.dirty())
 
     def agrees(self, path: Path) -> None:
-        """What is known of a file is what the kernel knows."""
+        """Asserts that the follower and the kernel agree on the file's dirty pages."""
         data = pages_of(path)
         eventually(lambda: (self.known() & data, dirty_pages(path)))
 
 
 def eventually(both: Callable[[], tuple[object, object]]) -> None:
-    """Two things are equal, if not at once then soon: the kernel may write at any time."""
+    """Asserts that two values become equal within 2 s: the kernel may write at any time."""
     until = time.monotonic() + 2
     while True:
         found, expected = both()
@@ -101,7 +101,7 @@ def pages_in(ranges: list[tuple[int, int]]) -> set[int]:
 
 
 def forget(path: Path) -> None:
-    """Writes a file and takes its pages out of memory: single pages are read in again."""
+    """Syncs a file and drops its pages from memory, so that later reads load single pages."""
     fd = os.open(path, os.O_RDWR)
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -131,7 +131,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     image, mount = tmp_path / "cache-disk", tmp_path / "cache-mount"
     mount.mkdir()
     image.touch()
-    # mkfs.xfs makes none below 300 MB.
+    # mkfs.xfs needs at least 300 MB.
     os.truncate(image, (64 if filesystem == "ext4" else 320) << 20)
     sector = "512" if block < PAGE else "4096"
     device = mounts.run("losetup", "--find", "--show", "--sector-size", sector, str(image))
@@ -177,7 +177,7 @@ def sync_file(path: Path) -> None:
 @each_file_system
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_dirty_pages_are_those_of_the_kernel(place: Place, seed: int) -> None:
-    """Whatever is done with a file: after each step both name the same pages of the device."""
+    """After each random operation, follower and kernel name the same pages of the device."""
     random_ = random.Random(seed)
     path = place.file()
     place.agrees(path)
@@ -197,8 +197,8 @@ def test_the_dirty_pages_are_those_of_the_kernel(place: Place, seed: int) -> Non
             case "direct":
                 write_direct(path, pages)
             case "truncate":
-                # Mostly within a block, the rest of which becomes zeroes. The kernel's flags tell
-                # nothing of smaller parts than a page.
+                # Mostly within a block, whose rest becomes zero. Blocks smaller than a page are
+                # cut at whole pages, because the kernel's flags are per page.
                 cut = random_.randrange(20 * PAGE)
                 if os.statvfs(path).f_bsize < PAGE:
                     cut -= cut % PAGE
@@ -215,7 +215,7 @@ def test_the_dirty_pages_are_those_of_the_kernel(place: Place, seed: int) -> Non
 
 @each_file_system
 def test_after_a_sync_nothing_is_dirty(place: Place) -> None:
-    """Neither data nor, on ext4, metadata: every dirty page was written."""
+    """No data and, on ext4, no metadata stay dirty."""
     path = place.file()
     for number in range(20):
         (place.mount / f"small{number}").write_bytes(b"s" * 5000)
@@ -230,7 +230,7 @@ def test_after_a_sync_nothing_is_dirty(place: Place) -> None:
 
 @each_file_system
 def test_what_is_known_is_what_a_sync_changes_on_the_device(place: Place) -> None:
-    """Also where many pages share a folio, whose flag says that all of them are dirty."""
+    """True even if many pages share a folio, whose one flag covers them all."""
     path = place.file()
     with open(path, "r+b", buffering=0) as file:
         os.pwrite(file.fileno(), b"l" * (1 << 20), 100 * PAGE)
@@ -272,7 +272,7 @@ def test_what_is_freed_is_cancelled(place: Place) -> None:
 
 @each_file_system
 def test_what_is_dirty_again_within_a_poll_is_reported_by_the_next(place: Place) -> None:
-    """The drive would refuse a hint of the moment before: it was given the page since."""
+    """The drive would ignore an older hint, because the page was written since."""
     path = place.file()
     place.known()
     overwrite(path, [7])
@@ -291,7 +291,7 @@ def test_what_is_dirty_again_within_a_poll_is_reported_by_the_next(place: Place)
 
 @each_file_system
 def test_unwritten_extents_are_followed(place: Place) -> None:
-    """They have a place, and the drive may hold something old there."""
+    """Unwritten extents have a place, where the drive may hold old data."""
     path = place.mount / "preallocated"
     with open(path, "wb") as file:
         os.posix_fallocate(file.fileno(), 0, 100 * PAGE)
@@ -319,7 +319,7 @@ def test_copies_of_shared_extents_are_not_hinted_where_the_old_data_are(place: P
 
 @on_ext4
 def test_lost_events_are_counted_and_forgotten(place: Place) -> None:
-    """With a ring that is too small the set begins anew, and nothing stays in it for ever."""
+    """If the ring buffer overflows, the set of dirty pages is cleared, so no page stays for ever."""
     path = place.file()
     follower = _core.PageCacheFollower(Path(place.device), "ext4", 4096)
     for _ in range(4):
@@ -377,7 +377,7 @@ def test_a_link_says_that_the_drive_was_served_anew(tmp_path: Path) -> None:
         link.send([(0, 4)], [(6, 1)])
         assert (link.sent.pages, link.sent.late, link.sent.cancelled) == (4, 1, 1)
         assert drive.stat()["zombie_pages"] == 3
-        # Nothing was asked of the drive before the host knew.
+        # This hint is older than the connection to the drive, so it is lost.
         link.send([(4, 2)], [], known=time.time() - 3600)
         assert link.sent.lost == 3
         link.close()
@@ -401,7 +401,7 @@ def test_a_link_goes_on_when_the_clock_is_set_back(
 
 @pytest.mark.parametrize("filesystem", ["ext4", pytest.param("xfs", marks=needs("mkfs.xfs"))])
 def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
-    """What the drive takes for zombies is what the kernel has dirty, and it all comes true."""
+    """The drive's zombies are the kernel's dirty pages, and all of them are overwritten."""
     file, mount = tmp_path / "drive.flash", tmp_path / "cache-mount"
     capacity = "128MiB" if filesystem == "ext4" else "400MiB"
     Device.create(file, capacity=capacity, pages_per_block=64, gc_preset="zgc-gd").close()
@@ -425,7 +425,7 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
             def zombies(are_right: Callable[[int], bool]) -> None:
                 eventually(lambda: (are_right(client.stat()["zombie_pages"]), True))
 
-            # Beside the data a few pages of metadata may be dirty.
+            # Besides the data, a few pages of metadata may be dirty.
             zombies(lambda known: 256 <= known < 300)
             sync_file(path)
             zombies(lambda known: known < 40)

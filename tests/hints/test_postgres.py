@@ -37,7 +37,7 @@ def followed(hints: Hints, seconds: float, every: float = 1.0) -> list[Sample]:
     return list(hints.follow(lambda: time.monotonic() >= end, every))
 
 
-#: Relations of all kinds: tables, wide values beside them, six kinds of index, sequences.
+#: Relations of all kinds: tables, TOAST tables, six kinds of index, sequences.
 KINDS = """
 CREATE TABLE t (id BIGSERIAL PRIMARY KEY, number INT, words TSVECTOR, wide TEXT, point POINT);
 ALTER TABLE t ALTER wide SET STORAGE EXTERNAL;
@@ -49,7 +49,7 @@ CREATE INDEX ON t USING spgist (point);
 CREATE INDEX ON t USING brin (number);
 """
 
-#: Rows that each round adds; so many blocks are compared, about.
+#: Rows that each round adds. About as many blocks are compared.
 ROWS = int(os.environ.get("FLASHGC_ROWS", "500"))
 
 GROW = """
@@ -63,9 +63,9 @@ VACUUM t;
 
 
 def _lasting(page: bytes, fork: str) -> bytes:
-    """A block without what may differ in memory.
+    """A block without the fields that may differ between memory and disk.
 
-    Its check sum is made when it is written. Where to search next in a map of free space changes
+    The checksum is computed when the block is written. The next slot of a free space map changes
     without making the block dirty.
     """
     page = page[:8] + bytes(2) + page[10:]
@@ -74,7 +74,7 @@ def _lasting(page: bytes, fork: str) -> bytes:
 
 @pytest.mark.parametrize("stand", ["ext4", "xfs"], indirect=True)
 def test_a_dirty_block_lies_where_the_follower_says(stand: Stand) -> None:
-    """Byte for byte, below the file system, while tables grow and are vacuumed."""
+    """Blocks on the device are equal to the server's while tables grow and are vacuumed."""
     stand.cluster.ask("CREATE EXTENSION pageinspect")
     stand.cluster.ask(KINDS + GROW + "CHECKPOINT", rows=6 * ROWS)
     hints = Hints(stand.dsn, stand.file)
@@ -142,10 +142,10 @@ def test_the_drive_knows_what_is_dirty_and_forgets_what_is_written(stand: Stand)
     samples = followed(Hints(stand.dsn, stand.file), 5)
     bench.wait()
     assert len([sample for sample in samples if sample.share is not None]) >= 4
-    # Of all samples together: at one moment the follower may lag behind the server's buffers.
+    # Samples are summed, because the follower may lag behind the server's buffers at one moment.
     dirty = sum(sample.dirty for sample in samples)
     assert sum(sample.known for sample in samples) > 0.85 * dirty, samples
-    # What is dirty no more is hinted no more.
+    # Pages that are no longer dirty are no longer hinted.
     hints = Hints(stand.dsn, stand.file)
     before = followed(hints, 1, 0)[-1]
     assert before.zombies > 500
@@ -157,7 +157,7 @@ def test_the_drive_knows_what_is_dirty_and_forgets_what_is_written(stand: Stand)
 
 
 def test_it_goes_on_when_drive_and_server_come_back(stand: Stand) -> None:
-    """Both are killed under load; what the follower says then changes no data."""
+    """Drive and server are killed under load; later hints of the follower change no data."""
     stand.cluster.run("pgbench", *stand.cluster.address, "-i", "-q", "-s", "2")
     stand.cluster.ask("CREATE EXTENSION amcheck")
     follower = subprocess.Popen(
@@ -170,13 +170,13 @@ def test_it_goes_on_when_drive_and_server_come_back(stand: Stand) -> None:
         assert follower.stdout.readline().startswith("{")
         bench = stand.bench("-c", "2", "-T", "1000")
         time.sleep(2)
-        # The server alone.
+        # Kill the server alone.
         stand.cluster.kill()
         bench.wait()
         stand.cluster.start()
         bench = stand.bench("-c", "2", "-T", "1000")
         time.sleep(2)
-        # Both.
+        # Kill the drive and the server.
         done = up.read(stand.file)
         assert done is not None
         os.kill(done.server, signal.SIGKILL)

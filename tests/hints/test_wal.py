@@ -1,4 +1,4 @@
-"""The decoder of PostgreSQL's log against PostgreSQL: ``pg_waldump`` reads the same log."""
+"""Compares our decoder of PostgreSQL's log with ``pg_waldump`` on the same log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.xdist_group("wal"),
 ]
 
-#: What writes records in this cluster.
+#: The resource managers that write records in this cluster.
 MANAGERS = (
     *("XLOG", "Transaction", "Storage", "Database", "Tablespace", "RelMap", "Standby", "Heap2"),
     *("Heap", "Btree", "Hash", "Gin", "Gist", "Sequence", "SPGist", "BRIN", "ReplicationOrigin"),
@@ -70,7 +70,7 @@ def compare(cluster: Cluster, start: int, end: int) -> tuple[int, int]:
 
 
 def spelled(said: Any, version: str) -> str | None:
-    """What a record says about files, in the words of ``pg_waldump``."""
+    """The files in a decoded record, in the format of ``pg_waldump``."""
 
     def path(relation: tuple[int, int, int], fork: str = "main") -> str:
         return WalDecoder.path(relation, fork, 0, version)
@@ -98,7 +98,7 @@ def spelled(said: Any, version: str) -> str | None:
 
 
 def told(record: Dumped) -> str | None:
-    """What ``pg_waldump`` tells about files, without what we leave out."""
+    """The files in a line of ``pg_waldump``, without the parts that our decoder leaves out."""
     patterns = {
         "XLOG": r"CHECKPOINT_\w+ redo [0-9A-F/]+|SWITCH",
         "Transaction": r"rels:(?: [\w/]+)+",
@@ -157,7 +157,7 @@ def test_a_log_begins_at_any_page(cluster: Cluster) -> None:
 
 
 def test_a_torn_record_is_given_up(cluster: Cluster) -> None:
-    """A crash leaves a record without its end; the server goes on over it."""
+    """A crash leaves an incomplete record, which the server overwrites."""
     start = cluster.end() // PAGE * PAGE
     message = "SELECT pg_logical_emit_message(false, 'torn', repeat('t', 50000))"
     at = place(cluster.ask("SELECT pg_current_wal_insert_lsn()"))
@@ -189,7 +189,7 @@ def test_paths_are_those_of_the_server(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
 def test_no_flipped_byte_gives_other_references(cluster: Cluster, share: float) -> None:
-    """Each is refused, or changes nothing; what came before it is right."""
+    """Each flip raises an error or changes nothing; the records before it are right."""
     first, end = cluster.files()[0][0], cluster.end()
     start = int(first + (end - first) * share) // cluster.segment * cluster.segment - 2 * PAGE
     log = b"".join(data for _, data in cluster.log(start, start + 32 * PAGE))

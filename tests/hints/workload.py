@@ -1,4 +1,4 @@
-"""What makes a cluster write records of every kind."""
+"""Statements that make a cluster write log records of every kind."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import shutil
 from flashgc.device.campaign.postgres import USER
 from hints.cluster import Cluster
 
-#: How images of blocks get into the log: compression, images after a checkpoint, images to check
-#: recovery with.
+#: Settings for images of blocks in the log: compression, images after a checkpoint, and images
+#: for checks of the recovery.
 IMAGES = (
     ("off", "on", ""),
     ("pglz", "on", ""),
@@ -17,7 +17,7 @@ IMAGES = (
     ("lz4", "on", "all"),
 )
 
-#: Every kind of index, vacuums, sequences, large rows, truncation, trees of transactions.
+#: Statements with every kind of index, vacuums, sequences, large rows, truncation, savepoints.
 STATEMENTS = """
 CHECKPOINT;
 CREATE TABLE points (n INT, word TEXT, words TEXT[], at POINT, big TEXT);
@@ -94,7 +94,7 @@ DROP TABLESPACE other;
 
 
 def work(cluster: Cluster, rows: int, transactions: int) -> None:
-    """Runs it all, once for every way of images; ``transactions`` of pgbench each time."""
+    """Runs all statements once per setting of images, with ``transactions`` of pgbench."""
     cluster.bench("-i", "-q", "-s", 1)
     cluster.ask("SELECT pg_replication_origin_create('elsewhere')")
     for compression, images, checked in IMAGES:
