@@ -1,4 +1,4 @@
-"""Outcomes of all claims of a paper with nothing measured, and with what a test invents."""
+"""Outcomes of all claims of a paper: without measurements, or with invented ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 @functools.cache
 def empty(paper: str, size: Size = Size.DEFAULT) -> dict[str, Outcome]:
-    """The outcomes of a paper before anything has run: every row is there, none was run."""
+    """The outcomes of a paper before any run: every row is there, without a measurement."""
     made = {}
     for claim in claims().select((paper,)):
         runner = runner_of(claim)
@@ -29,7 +29,7 @@ def empty(paper: str, size: Size = Size.DEFAULT) -> dict[str, Outcome]:
 
 
 def invented(outcome: Outcome, change: Callable[[Row], Row]) -> Outcome:
-    """The outcome with other rows, and the verdicts that follow."""
+    """The outcome with changed rows, and the verdicts that follow from them."""
     made = conclude_again(outcome, tuple(map(change, outcome.rows)))
     return made if made.rows else outcome
 

@@ -1,4 +1,4 @@
-"""What the tests of the papers share: a claim by its name, and what its runner asks for."""
+"""Helpers of the tests of papers: a claim by its name, and results for its runner."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def task_of(claim: Claim, size: Size) -> Task:
     return runner.task(claim, size)
 
 
-#: What results of whole pages have of bytes, whatever they are of.
+#: Byte counts of a result whose writes are whole pages.
 WHOLE_PAGES = {
     "host": 4096, "merged": 0, "rounding": 0, "padding": 0, "copies": 0, "programmed": 4096,
 }  # fmt: skip
 
 
 def result_of(raw: Mapping[str, Any], *, moves: bool = False) -> Result:
-    """A result with these figures, of a run that is steady, or moves by a tenth."""
+    """A result with these figures, of a steady run, or of one with a drift of a tenth."""
     drift = {"drift": 0.1, "ci95": 0.01} if moves else {"drift": 0.0, "ci95": 0.01}
     return Result.from_dict({
         "steady": not moves,

@@ -1,4 +1,4 @@
-"""Pictures of every kind, for the tests of them."""
+"""Pictures of every kind, for tests of pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "4x"}
 
 
 def curves(groups: int = 3) -> list[Series]:
-    """A model and a simulation of each of several groups."""
+    """A model's line and a simulation's points for each of several groups."""
     made = []
     for index in range(groups):
         x = np.arange(0, 51)
@@ -44,7 +44,7 @@ def grid_rows() -> list[dict[str, object]]:
 
 
 def rows_of_many() -> list[dict[str, object]]:
-    """Ten lines that end in one place."""
+    """Rows of ten lines whose ends nearly coincide."""
     return [
         {"spare": spare, "victim": f"d-choices:d={d}", "write_amplification": 1 + 1 / spare / d}
         for d in range(2, 12)

@@ -1,4 +1,4 @@
-"""Built-in placements once more, in Python: what tests compare with the built-in ones."""
+"""Built-in placements written again in Python, for comparison with the built-in ones."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class SepBit:
 
 
 class DacTable:
-    """``dac`` with arrays in place of methods."""
+    """``dac`` with arrays instead of methods."""
 
     classes = REGIONS
     host = np.array([1, 2, 2, 0], np.uint8)
@@ -107,7 +107,7 @@ class DacTable:
 
 
 class SepBitSeldom:
-    """``sepbit``, but it learns of writes and looks at ages 16 times a drive write."""
+    """``sepbit``, but with events and ages updated only 16 times per drive write."""
 
     classes = 6
 
@@ -143,7 +143,7 @@ class SepBitSeldom:
 
 
 class SepBitSeldomByPage:
-    """SepBIT in the plainest way: it hears of one page and is asked for one page at a time."""
+    """``SepBitSeldom`` in the simplest form: one page per event and per question."""
 
     classes = 6
 

@@ -1,7 +1,7 @@
-"""The recipe of a count, once its two edits are done: the count is wherever counts are.
+"""Checks, after the two edits of the recipe of a count, that the count is in every output.
 
-`tests/test_recipes.py` runs this in its copy of the sources, whose module has the count. No type of
-this checkout has it.
+`tests/test_recipes.py` runs this in its copy of the sources, whose module has the count. The
+types of this checkout do not have it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def stop(_: object) -> None:
 
 
 def main(folder: Path) -> None:
-    """Asserts that the count is there; ``folder`` is empty."""
+    """Asserts that all outputs have the count; ``folder`` is an empty scratch folder."""
     # The Python type and the docs: `make docs` writes them.
     assert parts.main([]) == 0
     import reference
@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
     )
     assert " repeated" in shown.stdout, shown.output
 
-    # OpenMetrics of a stored drive, which goes on counting when it is opened again.
+    # OpenMetrics of a stored drive; the count goes on when the drive is opened again.
     with Device.create(
         folder / "a.flash", blocks=64, pages_per_block=32, victim="z-greedy"
     ) as drive:

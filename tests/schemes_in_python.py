@@ -1,4 +1,4 @@
-"""Schemes in Python that are placement and victim policy in one, and write down what they see."""
+"""Schemes in Python that are placement and victim policy in one, and log their calls."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from flashgc import Blocks, Now, PickedBlock
 
 OPEN = 0x8000
-#: What was seen, in order: the verb, what it was given and what the table said.
+#: The calls in order: the method, its arguments and the state of the blocks.
 LOG: list[tuple[Any, ...]] = []
-#: The objects that were begun.
+#: All objects that were created.
 BEGUN: list[Due] = []
 
 
 class Due:
-    """Blocks of a class are due when they have lived as long as data of that class usually do."""
+    """Picks blocks that are older than the usual lifetime of their class's data."""
 
     classes = 4
 
@@ -48,7 +48,7 @@ class Due:
 
 
 class Watcher(Due):
-    """Decides by the blocks, too, and writes down what it sees of them."""
+    """Its decisions depend on the blocks, too, and it logs their state."""
 
     def see(self, blocks: Blocks) -> None:
         self.blocks = blocks
@@ -111,7 +111,7 @@ class Watcher(Due):
 
 
 class Planes(Due):
-    """Notes which blocks it is asked to pick from, of a drive with planes."""
+    """Records the candidates of each pick, on a drive with planes."""
 
     def see(self, blocks: Blocks) -> None:
         LOG.append(("see", id(self), blocks.first, len(blocks)))
@@ -121,12 +121,12 @@ class Planes(Due):
         return super().pick(blocks)
 
 
-#: What a placement and a victim policy of this file share.
+#: Counts that a placement and a victim policy of this file share.
 TOLD = {"writes": 0, "picks": 0}
 
 
 class Teller:
-    """A placement that counts in a global."""
+    """A placement that counts writes in a global variable."""
 
     classes = 1
 
@@ -141,7 +141,7 @@ class Teller:
 
 
 def listener(blocks: Blocks) -> int:
-    """A victim policy that reads the global."""
+    """A victim policy that reads the global variable."""
     assert TOLD["writes"] == blocks.host_clock
     TOLD["picks"] += 1
     return int(blocks.valid.argmin())

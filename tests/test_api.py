@@ -41,13 +41,13 @@ def test_a_result_goes_to_json_and_back() -> None:
 
 @pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results])
 def test_no_module_stands_in_the_place_of_a_public_name(package: Any) -> None:
-    # Once a module is imported, its package has its name: that of a function would be lost.
+    # An imported module becomes an attribute of its package and would replace a function.
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     assert modules & {*package.__all__} <= {"model", "plot", "results"}, "but these are modules"
 
 
 def test_wa_counts_every_page_programmed() -> None:
-    # With one page in two spare and a sequential workload nothing valid is ever copied.
+    # With half of the pages spare and sequential writes, no valid page is ever copied.
     result = flashgc.run("sequential", victim="fifo", **{**SMALL, "spare": 0.5})
     assert result.write_amplification == 1.0
     assert result.copied_pages == 0
@@ -126,7 +126,7 @@ def test_a_drive_for_a_trace_has_as_many_blocks_on_every_plane(tmp_path: Path) -
     lines = [f"{time},W,{4096 * (time % 1000)},4096,0" for time in range(2000)]
     path.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "\n".join(lines) + "\n")
     clock = {**CLOCK, "requests": None, "passes": 1, "planes": 4, "pages_per_block": 16}
-    # 1000 pages are 63 whole blocks, which leave a fifth of 78.75 as spare space.
+    # 1000 pages fill 63 blocks. With a spare factor of 20%, that needs 78.75 blocks.
     result = flashgc.run(path, spare=0.2, **clock)  # type: ignore[arg-type]
     assert (result.config.blocks, result.blocks_asked) == (80, 79)
     with pytest.raises(flashgc.ConfigError, match=r"hint: blocks=80, or leave blocks out$"):
@@ -220,7 +220,7 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
         for path in (made, tmp_path / "made.flashgc")
     ]
     assert runs[0].run_values == runs[1].run_values
-    # All pages that are read or written, in whole blocks; the paper's U = b floor(x / b) says so.
+    # Accessed pages, rounded up to whole blocks. The paper rounds down: U = b floor(x / b).
     assert runs[0].config.logical_pages == -(-stat.pages // 16) * 16 == 4000
     floor = flashgc.run(
         flashgc.Trace(made), pages_per_block=16, passes=1, victim="greedy", paging="floor"
@@ -228,7 +228,7 @@ def test_traces_are_made_counted_converted_and_replayed(tmp_path: Path) -> None:
     assert floor.config.logical_pages == stat.pages // 16 * 16 == 3984
     (note,) = [text for text in floor.warnings if 'paging="floor"' in text]
     assert note.startswith('paging="floor" leaves out 15 of 3999 pages of the trace and ')
-    # A third of three passes is warm-up: two passes are measured. Pages beyond U are left out.
+    # One of three passes is warm-up, and two are measured. Pages beyond U are left out.
     assert runs[0].host_pages <= 2 * stat.page_writes
     assert runs[0].host_pages >= 2 * stat.page_writes * 0.98
 

@@ -1,4 +1,4 @@
-"""The audit refuses what it says it refuses, and says what it did not check."""
+"""The audit finds each fault that it lists, and reports the checks that it left out."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_package_comes_from_pypi_with_a_hash_of_each_file() -> None:
 
 
 def requirement(name: str) -> str:
-    """The name of a package in a requirement, as packages are compared."""
+    """The normalised name of the package in a requirement."""
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=,; ]", name)[0]).lower()
 
 

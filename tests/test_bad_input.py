@@ -129,7 +129,7 @@ def refused(made: object, *parts: str) -> str:
             ["--jobs: 'many' is not a number; hint: write a whole number from 0 to 4096"],
         ),
         (["run", "--jobs", "5000"], ["--jobs: found 5000, expected 0 to 4096"]),
-        # Numbers that would take for ever, or fit nowhere.
+        # Numbers that are out of range, or would make a run too long.
         (["run", "--spare", "1e400"], ["--spare", "out of range"]),
         (["run", "--overprovision", "1e400"], ["--overprovision", "out of range"]),
         (["run", "--overprovision", "1e30"], ["--overprovision", "below 100000000%"]),
@@ -198,7 +198,7 @@ def test_garbage_behind_gzip_is_named(command: Command, tmp_path: Path) -> None:
 def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
     command: Command, tmp_path: Path
 ) -> None:
-    """Six decimals are no proof, and no request follows another by sectors or by pages."""
+    """Evidence is missing: six decimals decide nothing, and no request follows another."""
     lines = [f"{i}.000000 0 {80 * i} {1 + i % 3} {i % 2}\n" for i in range(300)]
     write_trace(tmp_path / "fin.trace", lines)
     for arguments in (["trace", "stat"], ["run", "--workload"]):
@@ -207,7 +207,7 @@ def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
             "fin.trace: several formats fit: disksim, flashsim; hint: choose ",
             "--format disksim",
         )
-    # Writes are the even lines: 1, 3, 2 units in turn, 50 times.
+    # Even lines are writes, of 1, 3 and 2 units in turn, 50 times.
     for name, unit in (("disksim", 512), ("flashsim", 4096)):
         made = command("trace", "stat", "fin.trace", "--format", name, "--json")
         assert f'"written_bytes": {300 * unit},' in made.stdout, made

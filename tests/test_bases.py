@@ -1,4 +1,4 @@
-"""Sentences on the bases of differences: they hold for what was run, and their advice helps."""
+"""Sentences on the basis of a difference: they are true of the runs, and their advice works."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runs that are killed and go on from their checkpoint have the digits of runs that were not.
+"""A run that is killed and resumed from its checkpoint has the digits of an uninterrupted run.
 
-``pytest tests/test_checkpoint.py --kills 20`` kills each of them twenty times, at random moments.
+``pytest tests/test_checkpoint.py --kills 20`` kills each run twenty times, at random moments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 import flashgc
 from conftest import COMMAND, Command, environment
 
-#: What is run: half a second each on the machines that test this.
+#: The options of the runs; each takes about half a second.
 RUNS = {
     "counting": "--blocks 500 --victim cost-benefit --writes 30x --runs 2",
     "precision": "--blocks 500 --victim greedy --writes 15x --until precision=0.1% --runs 2",
@@ -54,7 +54,7 @@ def kills(request: pytest.FixtureRequest) -> int:
 
 
 def digits(text: str) -> dict[str, Any]:
-    """A result without what differs from one machine or moment to the next."""
+    """A result without the fields that differ between machines and times."""
     document: dict[str, Any] = json.loads(text)
     for key in ("page_programs_per_second", "peak_memory_bytes"):
         document.pop(key, None)
@@ -73,7 +73,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def exists(file: Path) -> bool:
-    """Waits for the checkpoint that a run writes at once."""
+    """Waits for the checkpoint that a run writes at its beginning."""
     deadline = time.monotonic() + 60
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -127,7 +127,7 @@ def test_a_run_that_is_stopped_and_goes_on_has_the_same_digits(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert json.loads(out)["interrupted"]
-    for _ in range(2):  # Once it is done, it gives its result again.
+    for _ in range(2):  # A finished checkpoint gives its result again.
         assert digits(command("run", "--resume", "run.ckpt", "--json", "-q").stdout) == expected
 
 
@@ -202,7 +202,7 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(
 
 
 def test_a_disk_that_is_full_stops_no_run(command: Command, tmp_path: Path) -> None:
-    # No file may become longer than 4 KiB: the first checkpoint fits, none with a drive in it does.
+    # Files are limited to 4 KiB. The first checkpoint fits; one with a drive's state does not.
     options = ["--blocks", "2000", "--writes", "20x", "--checkpoint", "run.ckpt,every=1ms"]
     shell = ["bash", "-c", 'ulimit -f 4; trap "" XFSZ; exec "$@"', "bash"]
     limited = subprocess.run(

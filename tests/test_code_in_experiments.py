@@ -1,4 +1,4 @@
-"""An experiment file that names code says so the first time."""
+"""The command notes once that an experiment file names code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def notes(stderr: str) -> list[str]:
-    """The lines of an output beside doubts about the figures of a short run."""
+    """The lines of standard error without warnings about a short run."""
     return [line for line in stderr.splitlines() if not line.startswith("warning: ")]
 
 

@@ -1,4 +1,4 @@
-"""What the command prints and returns: keys, tables, codes, pipes, interrupts."""
+"""Output and exit codes of the command: JSON keys, tables, pipes, interrupts."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_json_has_the_documented_keys(command: Command) -> None:
     document = json.loads(made.stdout)
     for key, kind in KEYS.items():
         assert isinstance(document[key], kind), (key, document.get(key))
-    # A length that was given is too short for cold pages, and says so.
+    # The given length is too short for cold pages, and a warning says so.
     assert "of the pages written before were not written in the measured part" in made.stderr
-    # WA is what was programmed over what was written, in the measured part.
+    # WA is programmed pages divided by host pages, in the measured part.
     programs = document["host_pages"] + document["copied_pages"]
     assert document["write_amplification"] == pytest.approx(programs / document["host_pages"])
     assert document["config"]["spare_factor"] == pytest.approx(0.1)
@@ -119,7 +119,7 @@ def test_a_difference_inside_the_noise_is_said(command: Command) -> None:
     # d-choices with d = 1 is random selection, with the same draws.
     made = command("compare", *SMALL, "--victim", "random", "--victim", "d-choices:d=1")
     assert "Equal in every run: random, d-choices:d=1,c=0." in made.stdout
-    # Both see every block, and draw differently: they differ by chance only.
+    # Both look at every block, but draw differently, so they differ only by chance.
     made = command(
         "compare", *SMALL, "--victim", "d-choices:d=2000", "--victim", "d-choices:d=2001"
     )
@@ -149,7 +149,7 @@ def test_every_allocation_is_listed_and_described(command: Command) -> None:
         assert allocation.summary in " ".join(listing.split())
         described = " ".join(command("policies", allocation.name).stdout.split())
         assert " ".join(allocation.doc.replace("\n# ", "\n").split()) in described
-    # Two have that name, and both are told.
+    # Two entries have that name, and both are shown.
     both = command("policies", "random").stdout
     assert "random (victim policy)\n" in both
     assert "random (block allocation)\n" in both
@@ -169,10 +169,10 @@ def test_allocations_are_compared_and_the_usual_one_leaves_results_as_they_were(
         "compare", *SMALL, *pool, "--allocation", "fifo", "--allocation", "sfl", "--json"
     )
     results = [rank["result"] for rank in json.loads(made.stdout)["ranking"]]
-    # Greedy looks at counts and not at wear or block numbers: the same copies, other blocks.
+    # Greedy ignores wear and block numbers, so copies are equal, but in other blocks.
     assert results[0]["run_values"] == results[1]["run_values"]
     assert results[0]["digest"] != results[1]["digest"]
-    # The configuration of the usual one says nothing of it: digests are those of before.
+    # The default allocation is not in the configuration, so old digests stay valid.
     assert [result["config"].get("allocation") for result in results] == [None, "sfl"]
     shown = command("compare", *SMALL, *pool, "--allocation", "fifo", "--allocation", "sfl").stdout
     assert "Equal in every run: greedy:ties=latest/fifo, greedy:ties=latest/sfl." in shown
@@ -264,7 +264,7 @@ def test_ctrl_c_in_a_comparison_ranks_what_there_is() -> None:
         assert code == 130, errors
         document = json.loads(out)
         assert document["interrupted"] is True
-        # What was stopped in its warm-up has no place.
+        # A run that was stopped in its warm-up is not ranked.
         assert len(document["ranking"] + document["unmeasured"]) == 2
         assert len(document["ranking"]) == (0 if warmup == "1/3" else 2)
         assert "interrupted" in errors
@@ -280,7 +280,7 @@ def test_a_policy_that_spins_is_stopped_by_a_second_ctrl_c(tmp_path: Path) -> No
     )
     under_way(process)
     process.send_signal(signal.SIGINT)
-    time.sleep(2)  # The note comes after a second.
+    time.sleep(2)  # The note is printed after a second.
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=10)
@@ -299,7 +299,7 @@ def test_ctrl_c_with_a_python_policy(tmp_path: Path) -> None:
 
 
 def terminal(*arguments: str, **more: str) -> str:
-    """What the command shows on a terminal of 80 columns."""
+    """The output of the command on a terminal of 80 columns."""
     main, side = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -330,7 +330,7 @@ def test_a_terminal_gets_colour_unless_no_color_is_set() -> None:
 
 
 def written_lines(shown: str) -> list[str]:
-    """What was written from the left border on: lines, and what progress wrote over itself."""
+    """Every text that began in column 1: lines, and each state of the progress display."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     return [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
 
@@ -364,7 +364,7 @@ def test_a_comparison_calls_policies_by_one_name_and_its_marks_move_no_figure() 
     assert all(marked), shown
     assert len({row.index("±") for row in rows}) == 1, shown
     assert rows[0].split()[1] == "d-choices:c=1"
-    # In table, sentences and warnings alike.
+    # True of table, sentences and warnings.
     assert "ties=" not in shown
     assert "d=10" not in shown
     assert any(
@@ -384,7 +384,7 @@ def test_a_comparison_without_policies_has_the_usual_placements(command: Command
     told = command("compare", *tiny, "--runs", 1, "--quiet").stdout
     spare = next(line for line in told.splitlines() if line.startswith("spare"))
     assert spare.endswith("(over-provisioning 25%), 13.98% to 20% for collections")
-    # Whoever names one ranks that alone.
+    # If one is named, only that one is ranked.
     for named in (
         ("--victim", "fifo"),
         ("--placement", "none"),
@@ -472,6 +472,6 @@ def test_a_warning_of_several_results_is_said_once() -> None:
     assert said([one], [moving("+2%")], []) == [
         ("doubt", "p0, p1: it still moves; hint: make it longer")
     ]
-    # Findings of other kinds are other lines, also where their words begin alike.
+    # Findings of another kind get their own line, even if they begin with the same words.
     other = {**moving("+2%"), "id": "imprecise"}
     assert len(said([one], [other], [])) == 2

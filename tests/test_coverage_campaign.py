@@ -1,4 +1,4 @@
-"""The campaign of intervals and verdicts, in a small size: ``make coverage`` runs all of it."""
+"""A small version of the campaign of intervals and verdicts of ``make coverage``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scripts.coverage import differences, hints, intervals
 
 
 def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
-    """Policies that learn slowly, of which no interval held it when runs had one length."""
+    """Tests policies that learn slowly: with one fixed length, no interval held the truth."""
     some = [
         ("greedy", "none", "hotcold:f=0.05,r=0.95", "pool", "15%", 150, 32),
         ("cost-benefit", "sfs", "hotcold:f=0.2,r=0.8", "pool", "15%", 150, 32),
@@ -18,7 +18,7 @@ def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
     results, steady, missed, far = map(sum, zip(*intervals.counted(outcomes).values(), strict=True))
     assert results == 24
     assert steady >= 20
-    # Of 24 intervals of 95% more than 4 miss in one of 200 campaigns.
+    # More than 4 of 24 intervals of 95% miss in one of 200 campaigns.
     assert missed <= 4
     assert far == 0
 
@@ -32,7 +32,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_wrong_interval_is_counted() -> None:
-    """By hand: a result that holds the truth, one that misses, a far one, and an unsteady one."""
+    """Counts four results: one holds the truth, one misses, one is far off, one is unsteady."""
     found = [(2.0, 0.1, True), (2.2, 0.1, True), (2.4, 0.1, True), (3.0, 0.1, False)]
     cell = ("greedy", "none", "uniform", "pool", "15%", 300, 32)
     line = {"cell": cell, "found": found, "truth": 2.05, "truth_half": 0.0}

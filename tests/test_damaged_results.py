@@ -19,7 +19,7 @@ from flashgc import ConfigError, sweep
 from flashgc.store import Store, tidy
 from flashgc.store.file import Kept
 
-#: Files with flipped bits, and files with exchanged documents. The whole campaign has 500 and 50.
+#: The numbers of files with flipped bits and with exchanged documents. A campaign has 500 and 50.
 FLIPS = int(os.environ.get("FLASHGC_FLIPS", "100"))
 EXCHANGES = int(os.environ.get("FLASHGC_EXCHANGES", "20"))
 
@@ -52,7 +52,7 @@ def right(pristine: Path) -> Figures:
 
 
 def judged(path: Path, right: Figures, rows: list[dict[str, Any]]) -> str:
-    """Return the fate of a damaged file; a wrong or missing row without a word fails."""
+    """Return the outcome of a damaged file; fails on a wrong or missing row without a report."""
     try:
         with Store(path, make=False) as store:
             shown, kept = store.rows(), list(store.each())
@@ -110,7 +110,7 @@ def test_no_flipped_bit_makes_a_row_wrong_or_missing_without_a_word(
 
 
 def exchanged(path: Path, what: str, draw: random.Random) -> None:
-    """Exchanges documents, or keys, of two results."""
+    """Exchanges the documents or the keys of two results."""
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         one, two = draw.sample([id_ for (id_,) in connection.execute("SELECT id FROM results")], 2)
         if what == "key":

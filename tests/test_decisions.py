@@ -1,7 +1,7 @@
-"""Decisions, counters and response times are those of the record, to the digit.
+"""Decisions, counters and response times are equal to the recorded ones, to the digit.
 
-Where a change is meant to change them, ``python tests/decisions/record.py NAME`` records those
-configurations again and prints what becomes another value; the commit says why.
+If a change is meant to affect configurations, ``python tests/decisions/record.py NAME`` records
+them again and prints every changed value. Give the reason in the commit.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_a_configuration_decides_what_is_recorded(
 
 
 def consistent(values: Mapping[str, Any]) -> bool:
-    """Whether the counts and write amplification of a result are of the same pages.
+    """Whether the counts and the write amplification of a result agree.
 
     Translation pages of a map on flash are among the pages copied. The counts of several runs are
     sums, and write amplification is the mean over the runs: the sums lie between the runs.

@@ -1,4 +1,4 @@
-"""Digests: equal where decisions are, and what differs where they are not."""
+"""Digests are equal if decisions are equal, and differ otherwise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_trace_has_one_digest_under_any_name_and_in_any_compression(
     # Names are in the digest of the configuration.
     assert len({one.config_digest for one in results}) > 1
     assert results[0].digest != flashgc.run(str(trace), passes=4, **drive).digest
-    # The clock's times count, too.
+    # Response times are part of the digest, too.
     timed = drive | {"kind": "timed", "device": "mlc", "requests": 1000}
     of_paths = [flashgc.run(str(path), **timed) for path in spellings[:5]]
     assert len({one.digest for one in of_paths}) == 1

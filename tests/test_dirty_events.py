@@ -1,4 +1,4 @@
-"""Dirty events from a database's log to a drive that heeds them."""
+"""Dirty events from a database's log to a drive that uses hints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_databases_log_becomes_dirty_events(command: Command, tmp_path: Path) 
     (tmp_path / "wal.txt").write_text(WAL)
     made = command("trace", "convert", "wal.txt", "wal.csv", "--as-dirty")
     assert made.returncode == 0, made.stderr
-    # Blocks of 8 KiB; two files, two devices.
+    # Blocks have 8 KiB. Two files become two devices.
     assert (tmp_path / "wal.csv").read_text().splitlines()[1:] == [
         "0.000,M,57344,8192,0",
         "0.000,M,73728,8192,0",
@@ -62,10 +62,10 @@ EXAMPLE = {
 
 
 def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
-    # Figures 2 and 3: greedy copies 4 and 5 pages, z-greedy, which hears of seven, 5 and 1.
+    # Figures 2 and 3: greedy copies 4 and 5 pages. z-greedy, with seven zombies, copies 5 and 1.
     clock = {"kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=0us"}
-    # One request after the other; and by the trace's times, so fast that all wait in the drive when
-    # it is told. Every copy is a zombie then: three of pages 0 to 3, one of 11 to 13.
+    # Requests come one after the other, or by the trace's times. By those, all of them wait in the
+    # drive when the hints come. Then all copies are zombies: three of pages 0 to 3, one of 11 to 13.
     for arrivals, marked in (("closed", 7), (None, 15)):
         options = EXAMPLE | clock | {"arrivals": arrivals, "gc_low": 1, "warmup": "0x"}
         plain = flashgc.run(str(TRACE), victim="greedy", **options)
@@ -73,7 +73,7 @@ def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
         assert (plain.copied_pages, told.copied_pages) == (9, 6)
         assert told.zombies is not None
         assert (told.zombies.marked, told.zombies.overwritten) == (marked, marked)
-        # What the drive is told is no request.
+        # Hints are not counted as requests.
         assert (told.host_pages, told.reads) == (37, 1)
 
 
@@ -104,7 +104,7 @@ def test_a_damaged_log_is_one_line(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        # Cut inside the first line: no record has its blocks before its description.
+        # Cut in the first line: a record's description comes before its blocks.
         (
             len("rmgr: Heap        len (rec/tot):     54/"),
             "expected desc: and what the record does",
@@ -131,7 +131,7 @@ def test_a_log_cut_short_is_one_line(
         (b"", "the trace is empty, expected at least one request"),
         (bytes(range(128, 256)) * 9, "no known trace format fits"),
         (WAL.encode() + b"\xff" * 99, "wal.txt:3:1: found"),
-        # Processes that run the tests side by side must name them alike: no time in it.
+        # The name of this test comes from these bytes and must be equal in parallel processes.
         (gzip.compress(WAL.encode(), mtime=0)[:60], "the gzip data are cut off"),
     ],
 )
@@ -167,8 +167,8 @@ def test_a_full_disk_is_a_failure_in_one_line(command: Command, tmp_path: Path) 
 
 
 def test_false_dirty_events_change_which_blocks_are_taken_and_nothing_else(tmp_path: Path) -> None:
-    # Pages that are dirty and never written, beyond what is written, and half a page.
-    # 93 whole blocks of pages, each written once and then three times on average at random.
+    # Dirty events of pages that are never written, lie beyond the written ones, or are half pages.
+    # 93 whole blocks of pages are written once, and then three times on average at random.
     pages = 93 * 32
     random = Random(1)
     order = [*range(pages), *(random.randrange(pages) for _ in range(3 * pages))]
@@ -184,6 +184,6 @@ def test_false_dirty_events_change_which_blocks_are_taken_and_nothing_else(tmp_p
     assert plain.host_pages == told.host_pages == 4 * pages
     assert plain.copied_pages > 0
     assert told.zombies is not None
-    # The first lie names 100 pages with data; the others no page that the drive has, one of the
-    # 100 again, and one before byte 0.
+    # The first false event names 100 pages with data. The others name a page beyond the drive, one
+    # of the 100 again, and one before byte 0.
     assert told.zombies.marked == 100

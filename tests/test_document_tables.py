@@ -1,4 +1,4 @@
-"""The tables of results in the documents are those of the files beside them."""
+"""The tables of results in the documents agree with the files of results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_another_result_is_another_table(tmp_path: Path, monkeypatch: pytest.Mon
         writer.writerows(lines)
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     after = tables.statements()
-    # A gain inside its interval is none: the statement on h = 6, 10 and 20 no longer holds.
+    # A gain smaller than its interval does not count: the claim for h = 6, 10 and 20 fails.
     assert after[5][-1].endswith("0.5 ± 0.6: does not")
     assert before[5][-1].endswith("holds")
     assert [at for at, line in enumerate(before) if line != after[at]] == [5, 9]

@@ -1,6 +1,6 @@
-"""The documents show what happens: their commands and programs are run, in order.
+"""The documents show real output: their commands and programs are run, in order.
 
-`scripts/docs/documents.py` says how documents are written and which figures are not compared.
+`scripts/docs/documents.py` explains how documents are written and which figures are not compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from documents import (
 )
 from flashgc.plot.look import drawn
 
-#: Pictures that a document shows and its commands and programs draw.
+#: Pictures in documents that their own commands and programs draw.
 PICTURES = re.compile(r"\((?:\.\./|docs/)?figures/(plots/\S+|doors/policy\.svg|memory\.svg)\)")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -70,7 +70,7 @@ def run(
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    # Documents have files of the same name: none sees the module of another one.
+    # Documents may use equal file names, so modules of other documents are forgotten.
     for name in {Path(part.file).stem for part in parts if part.file} & set(sys.modules):
         monkeypatch.delitem(sys.modules, name)
     names: dict[str, object] = {"__name__": "document"}
@@ -199,14 +199,14 @@ def test_another_run_is_another_picture_of_the_doors(doors: dict[str, Any]) -> N
     assert drawn(doors["draw_programmed"](bars), "svg") != drawn(
         doors["draw_programmed"](bars[:1] * 2), "svg"
     )
-    # The bars are in the order of what is programmed, however the runs are given.
+    # Bars are ordered by programmed bytes, whatever the order of the runs.
     assert drawn(doors["draw_programmed"](bars), "svg") == drawn(
         doors["draw_programmed"](bars[::-1]), "svg"
     )
 
 
 def test_the_site_opens_on_the_doors() -> None:
-    """Its first page has three of them, and its navigation a group for each, in their order."""
+    """The first page asks three questions, and the navigation has a group for each, in order."""
     first = (ROOT / "README.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*\?)$", first, re.M)
     assert len(headings) == 3

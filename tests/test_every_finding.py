@@ -1,4 +1,4 @@
-"""Findings of a run: an input that makes each, its figures anew, and an input beside its rule."""
+"""Each finding of a run: an input that has it, its figures recomputed, and an input without it."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def shares(change: Drift) -> str:
 
 @dataclass
 class Case:
-    """A finding, the options that make it, and what is otherwise where it is absent."""
+    """A finding, the options that cause it, and changed options without it."""
 
     id: str
     gravity: str
     given: Given
     beside: Given
-    #: Its figures, as texts of the claim and as evidence, from fields of the result.
+    #: Computes its figures from the result: texts of the claim, and evidence.
     figures: Callable[[Result], tuple[list[str], dict[str, float]]]
     workload: str = "uniform"
-    #: What the rule says of the result, with the finding and without it.
+    #: The rule of the finding, evaluated on the result.
     rule: Callable[[Result], bool] | None = None
 
 
 def not_settled(result: Result) -> tuple[list[str], dict[str, float]]:
-    """The requests come after exactly as many drive writes as the finding says."""
+    """The measured requests begin after as many drive writes as the finding says."""
     zipf = {**CLOCK, "victim": "random", "warmup": "20x"}
     assert flashgc.run("zipf:theta=1.3", **zipf).digest == result.digest
     found = the("no-warm-up-end", result)
@@ -63,7 +63,7 @@ def not_settled(result: Result) -> tuple[list[str], dict[str, float]]:
 
 
 def unseen(result: Result) -> tuple[list[str], dict[str, float]]:
-    """The drive writes are those of the requests that are not measured; 12 are known to show it."""
+    """The drive writes are those of the unmeasured requests; at least 12 would be needed."""
     found = the("no-warm-up-end", result)
     assert found is not None
     written = result.host_pages / result.config.logical_pages
@@ -141,7 +141,7 @@ def died_in_a_run(result: Result) -> bool:
 
 
 def missed(result: Result) -> tuple[list[str], dict[str, float]]:
-    # Two runs of 100 pages each time.
+    # Each round writes 100 pages in each of two runs.
     rounds = result.host_pages // (2 * 100)
     return [f"after {rounds} times"], {"rounds": rounds}
 
@@ -150,11 +150,11 @@ def queue(result: Result) -> tuple[list[str], dict[str, float]]:
     timing = result.timing
     assert timing is not None
     assert timing.overload is not None
-    # The drive never stands still, so that what it serves is what it can serve.
+    # The drive is never idle, so it serves as many requests as it can.
     served = 3000 / timing.simulated_seconds
     offered, waited = timing.overload.offered_per_second, timing.overload.outstanding
     assert offered == pytest.approx(3000, rel=0.05)
-    # While the requests arrived, all but those that waited were served.
+    # At the last arrival, all requests but the waiting ones were served.
     assert waited == pytest.approx(3000 * (1 - served / offered), rel=0.01)
     texts = [f"arrive at {offered:.0f} a second", f"serves {served:.0f};"]
     texts += [f"{waited} requests waited"]
@@ -169,8 +169,8 @@ def waiting(result: Result) -> tuple[list[str], dict[str, float]]:
 
 
 def filled(result: Result) -> tuple[list[str], dict[str, float]]:
-    # The cache is empty at first, and full at the end. It holds a page until its program ends, and
-    # the one plane has one program under way.
+    # The cache is empty at first and full at the end. It holds a page until its program ends, and
+    # the single plane runs one program at a time.
     assert 3000 - result.bytes.host // 4096 in (300, 301)
     figures = {"page_writes": 3000, "cache_growth": 301, "cache_pages": 301}
     return ["301 of 3000 page writes only filled"], figures
@@ -193,7 +193,7 @@ CASES = [
          {"writes": "400x"}, still_settles, "hotcold:f=0.05,r=0.95", rule=settles),
     Case("cold-pages", "doubt", {**DRIVE, "blocks": 200, "writes": "30x", "warmup": "50%"},
          {"writes": "300x"}, too_cold, "zipf:theta=0.99", rule=is_cold),
-    # Requests that are not measured show nothing.
+    # Unmeasured requests cannot show where the warm-up ends.
     Case("no-warm-up-end", "doubt", {**CLOCK, "warmup": "50%"}, {"warmup": "300x"}, unseen,
          "zipf:theta=1.3"),
     Case("pace-moves", "doubt", {**CLOCK, "warmup": "0"}, {"warmup": "1x"}, pace_moves,
@@ -238,7 +238,7 @@ def test_beside_its_rule_a_finding_is_absent(case: Case) -> None:
 
 
 def trace(path: Path, writes: int) -> str:
-    """A trace of writes of single pages, of 300 in all."""
+    """A trace of writes of single pages, drawn from 300 pages."""
     draw = random.Random(1)
     rows = (f"{at},W,{4096 * draw.randrange(300)},4096,0\n" for at in range(writes))
     path.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "".join(rows))
@@ -274,7 +274,7 @@ def test_of_eleven_passes_nothing_is_known_and_of_twelve_it_is(tmp_path: Path) -
 
 
 def stopped(collections: int, **given: object) -> Result:
-    """A run that is stopped when the policy is asked for so many victims."""
+    """A run that is stopped after ``collections`` picks of its policy."""
     control, asked = flashgc.Control(), [0]
 
     def pick(blocks: Blocks) -> int:
@@ -294,14 +294,14 @@ def test_a_run_that_is_stopped_covers_the_part_that_was_run() -> None:
     assert one.gravity == "invalid"
     assert one.claim == "interrupted: the figures cover the part that was run"
     assert the("interrupted", whole) is None
-    # In the warm-up there are no figures that cover anything.
+    # A run that is stopped in the warm-up has no figures.
     early = stopped(100, warmup="2x")
     assert not early.measured
     assert the("interrupted", early) is None
 
 
 def test_runs_in_their_warm_up_are_counted() -> None:
-    # A run takes some 1090 victims, a third of them in its warm-up.
+    # A run picks about 1090 victims, a third of them in its warm-up.
     given: Given = {"warmup": "2x", "runs": 2}
     in_second, in_first = stopped(1300, **given), stopped(900, **given)
     one = the("runs-in-warm-up", in_second)
@@ -309,7 +309,7 @@ def test_runs_in_their_warm_up_are_counted() -> None:
     assert len(in_second.run_values) == 1
     assert (one.gravity, one.evidence) == ("doubt", {"runs": 2 - len(in_second.run_values)})
     assert "1 of the runs was still in the warm-up" in one.claim
-    # The second run had not begun, or was measured already.
+    # Here the second run had not begun, or was past its warm-up.
     for other in (in_first, stopped(1900, **given)):
         assert the("interrupted", other) is not None
         assert the("runs-in-warm-up", other) is None
@@ -322,14 +322,14 @@ def test_a_workload_that_hardly_writes_has_a_bounded_warm_up(tmp_path: Path) -> 
     assert one.gravity == "doubt"
     wanted, drawn = 2 * rare.config.logical_pages, one.evidence["requests_drawn"]
     assert one.evidence["writes_wanted"] == wanted
-    # A thousand for each page would be less than the least.
+    # A thousand requests per page would be fewer than the minimum.
     assert 1 << 24 <= drawn < (1 << 24) + (1 << 17)
     done = one.evidence["writes_done"]
     assert abs(done - drawn * 1e-5) < 5 * (drawn * 1e-5) ** 0.5
     assert f"{done:.0f} page writes, {wanted - done:.0f} page writes before its end" in one.claim
     assert the("warm-up-cut", flashgc.run("uniform:read=0.99", **CLOCK)) is None
     assert the("warm-up-cut", flashgc.run("uniform:read=1", **CLOCK)) is None
-    # A drive whose life ends in the warm-up is another thing.
+    # If the drive's life ends in the warm-up, there is another finding.
     dead = flashgc.run("uniform", **{**CLOCK, "warmup": "60x"}, endurance=5)
     assert the("warm-up-cut", dead) is None
     # Reads of a trace do not count.
@@ -387,7 +387,7 @@ def test_streams_without_writes_or_handles_are_counted(tmp_path: Path) -> None:
     (pages,) = (one.host_pages for one in result.streams if one.stream == 4)
     assert (without.gravity, without.evidence) == ("doubt", {"page_writes": pages, "handles": 2})
     assert without.claim.startswith(f"{pages} page writes of stream 4 went to handle 0")
-    # With five handles the stream 4 has one, and both have their writes.
+    # With five handles, stream 4 has a handle, and both streams have writes.
     assert found(f"0, {end // 2}, 1\n{end // 2}, {end}, 4\n", 5)[:2] == (None, None)
 
 

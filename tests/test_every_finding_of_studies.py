@@ -1,4 +1,4 @@
-"""Findings of rankings, grids, values, fleets and searches: each beside an outcome without it."""
+"""Findings of rankings, grids, values, fleets and searches: an outcome with and one without."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_response_times_are_those_of_the_first_and_the_last() -> None:
         assert one.claim.endswith(f" {format_time(most)} ({saved} less)")
         shorter = compared.ranking[0 if both[0] < both[1] else 1].result
         assert one.claim.split(": ")[1].startswith(shorter.policy)
-    # A mean inside the noise is left out, and so is what is equal.
+    # Means within noise and equal means are left out.
     near = [compared.ranking[0], dataclasses.replace(compared.ranking[1], inside_noise=True)]
     told = ranked.findings(near, ["a", "b"])
     found = [one.evidence["figure"] for one in told if one.id == "response-times"]
@@ -88,7 +88,7 @@ def spared() -> list[float]:
 
 
 def limit(of: list[float], at: int) -> str:
-    """A condition that holds from value number ``at`` on, of none if it is 3."""
+    """A condition that is true from the value with index ``at`` on; of no value if it is 3."""
     bounds = [of[0] + 1, *((a + b) / 2 for a, b in itertools.pairwise(of)), of[-1] - 0.5]
     return f"WA<{bounds[at]:.4f}"
 
@@ -128,7 +128,7 @@ def test_a_search_for_a_value_that_is_stopped_has_none() -> None:
 
 
 def fleet_of(less: int, more: int, **changes: Any) -> Fleet:
-    """Volumes on which b writes less than a, and others on which it writes more."""
+    """A fleet with ``less`` volumes on which b writes less than a, and ``more`` with more."""
     cells = [
         FleetCell(
             at, name, "result", write_amplification=1 + (2 if worse else 1), life=1.0,
@@ -155,7 +155,7 @@ def test_policies_differ_where_a_coin_would_not(
     less: int, more: int, name: str, gravity: str
 ) -> None:
     said = by_id(of_fleets.findings(fleet_of(less, more)))
-    # The two tails of a fair coin.
+    # A two-sided sign test: both tails of a fair coin.
     tail = sum(math.comb(less + more, k) for k in range(min(less, more) + 1))
     p = 2 * tail / 2 ** (less + more)
     assert (p < 0.05) == (name == "beyond-chance")

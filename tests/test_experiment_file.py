@@ -1,4 +1,4 @@
-"""Experiment files: what they say is run, and faults are named with line and column."""
+"""Experiment files: they run as written, and errors name their line and column."""
 
 from __future__ import annotations
 

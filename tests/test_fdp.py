@@ -1,4 +1,4 @@
-"""Streams of writes: what each costs, handles of FDP, and the same on every drive."""
+"""Streams of writes: the costs of each, handles of FDP, and equal counts on every drive."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_streams_share_the_counts_of_the_drive() -> None:
     assert (first.write_amplification or 0) < 1.05
     assert (second.write_amplification or 0) > 2
     assert result.fdp is None
-    # Counting streams decides nothing.
+    # Counts by stream do not affect decisions.
     unnamed = run(RINGS.replace(",stream=0", "").replace(",stream=1", ""))
     assert unnamed.streams == ()
     assert unnamed.write_amplification == result.write_amplification
@@ -73,7 +73,7 @@ def test_a_stream_that_is_no_handle_goes_to_handle_0_and_is_an_event() -> None:
     assert first.host_pages == result.host_pages
     assert first.copied_pages == result.copied_pages
     assert second.write_amplification is None
-    # Every unit that was collected had data in it.
+    # Every collected reclaim unit held valid data.
     assert result.fdp.events.media_reallocated == result.collections
 
 
@@ -81,7 +81,7 @@ def test_a_stream_that_is_no_handle_goes_to_handle_0_and_is_an_event() -> None:
 def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
     kind: str, tmp_path: Path
 ) -> None:
-    """Also in JSON, and nothing is said where every stream has its writes and its handle."""
+    """JSON has the finding, too; there is none if every stream has writes and a handle."""
     table = tmp_path / "streams.csv"
     timed = {"frontier": None, "writes": None, "requests": 3000}
     timed |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "warmup": "1x"}
@@ -124,7 +124,7 @@ def test_persistent_handles_are_those_below_the_number() -> None:
 
 def test_streams_by_address_are_those_of_the_workload(tmp_path: Path) -> None:
     table = tmp_path / "streams.csv"
-    # Parts as the workload cuts them: a fifth of the logical pages.
+    # The parts of the workload: the first is a fifth of the logical pages.
     border = round(0.2 * run().config.logical_pages) * 4096
     table.write_text(f"0, {border}, 0\n{border}, {1 << 40}, 1\n")
     unnamed = RINGS.replace(",stream=0", "").replace(",stream=1", "")
@@ -156,7 +156,7 @@ def test_a_drive_with_a_clock_has_response_times_of_each_stream() -> None:
 
 
 def test_a_drive_with_a_clock_sorts_and_counts_as_one_without(tmp_path: Path) -> None:
-    """On one die, one request at a time, it makes the same decisions."""
+    """With one die and one request at a time, the timed drive makes equal decisions."""
     trace = tmp_path / "made.flashgc"
     workload = "0.5*hotcold:stream=0,to=0.5 + 0.3*uniform:from=0.5,stream=1 + 0.2*uniform:stream=7"
     flashgc.trace_synth(workload, trace, pages=1300, requests=15_000)
@@ -195,7 +195,7 @@ def test_a_stored_drive_takes_streams_by_address_and_its_recording_replays(tmp_p
             drive.write(page * 4096, number.to_bytes(8, "little") * 512)
         drive.record(None)
         stat = drive.stat()
-    # It keeps the table: the file may go.
+    # The drive keeps the table, so the file may be removed.
     table.rename(tmp_path / "moved.csv")
     with Device.open(tmp_path / "d.flash") as drive:
         assert drive.stat()["streams"] == stat["streams"]

@@ -1,4 +1,4 @@
-"""Traces of nearly only reads: each command ends soon, or says in one line why it would not."""
+"""Traces with hardly any writes: each command ends soon, or refuses in one line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from conftest import Command
 from flashgc.studies.gaps import gap as gaps
 
 HEADER = "time_us,op,offset_bytes,size_bytes,dev\n"
-#: A trace that took minutes for a row: 8 page writes among its requests, on some 20,000 pages.
+#: Requests and page writes of a trace that once took minutes per row, on some 20,000 pages.
 REQUESTS, WRITES = 93_312, 8
-#: Seconds that each of these may take; they take one or two.
+#: Seconds that each command may take; it takes one or two.
 SOON = 30
 
 
 def trace(path: Path, op: str, requests: int, writes: int = 0) -> Path:
-    """A trace of requests of one page: ``writes`` of them write, all others are ``op``."""
+    """A trace of one-page requests: ``writes`` of them are writes, all others ``op``."""
     draw = random.Random(5)
     writing = set(draw.sample(range(requests), writes))
     rows = (
@@ -47,7 +47,7 @@ def test_foresight_reads_the_writes_alone(command: Command, few: Path) -> None:
 
 
 def test_decisions_with_foresight_do_not_depend_on_how_it_is_read(tmp_path: Path) -> None:
-    """Reads between writes change nothing that a drive decides."""
+    """Reads between writes do not affect decisions."""
     draw = random.Random(9)
     rows = [
         f"0.000,{draw.choice('WWWD')},{4096 * draw.randrange(900)},4096,0\n" for _ in range(9000)
@@ -99,7 +99,7 @@ def test_a_length_in_writes_is_refused_with_its_number_and_a_hint_that_works(
 def test_sight_through_too_many_replays_is_refused_with_a_sight_that_works(
     command: Command, tmp_path: Path
 ) -> None:
-    """Discards are changes, which foresight has to read."""
+    """Foresight must read discards as well as writes."""
     few = trace(tmp_path / "trims.csv", "D", 60_000, 4)
     text = few.read_text().splitlines(keepends=True)
     rows = [f"0.000,R,{4096 * page},4096,0\n" for page in range(20_000)]
@@ -171,7 +171,7 @@ def test_a_drive_with_a_clock_serves_reads_and_nothing_from_discards_alone(
 
 
 def test_a_gap_that_is_stopped_at_once_names_no_drive(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As if Ctrl-C had come while the drive was looked at.
+    # This stands for Ctrl-C during the first measurement of the drive.
     monkeypatch.setattr(gaps, "_fits", lambda *_: None)
     found = flashgc.gap("uniform", blocks=200, pages_per_block=16, couples=["fifo"])
     assert (found.blocks, found.spare_factor, found.online) == (None, None, ())

@@ -1,4 +1,4 @@
-"""Results in files: whole or not at all, whoever else writes them."""
+"""Files of results are complete or absent, even if several processes write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``find``: the value that bisection finds is the one that a look at every value gives."""
+"""``find``: bisection finds the value that a search of all values finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fleets: every volume as if it were run alone, in one pass, and nothing lost or left behind."""
+"""Fleets: each volume has the result of a run alone, and no data or files are left over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def row(volume: int, page: int, op: str = "W") -> str:
 
 
 def written(path: Path, volumes: dict[int, int], writes: int = 400, seed: int = 1) -> Path:
-    """A trace in which volumes of so many pages take turns, drawn row by row."""
+    """A trace of volumes with the given numbers of pages, whose requests alternate at random."""
     draw = random.Random(seed)
     owners = [volume for volume in volumes for _ in range(writes)]
     draw.shuffle(owners)
@@ -74,7 +74,7 @@ def test_a_volume_has_the_digits_that_it_has_alone(trace: Path, tmp_path: Path) 
         assert cell.digest == alone.digest
         assert cell.write_amplification == alone.write_amplification
         assert cell.blocks == alone.config.blocks
-        # Drive writes for each erase of the mean block, of the figures that the run shows.
+        # Life is drive writes per mean erases of a block, from the run's own counts.
         drive_writes = alone.host_pages / alone.config.logical_pages
         assert cell.life == pytest.approx(drive_writes / (alone.erases / alone.config.blocks))
         assert cell.bytes_written == 400 * 4096
@@ -85,7 +85,7 @@ def test_public_volumes_have_the_digits_that_they_have_alone(tmp_path: Path) -> 
     traces = Path(os.environ["FLASHGC_TRACES"])
     source = traces / "tencent_cbs_sample" / "raw_tencent_block_sample.bz2.zst"
     fleet = flashgc.fleet(source, "greedy", pages_per_block=16, passes=3, results=tmp_path / "r")
-    # 2,038 volumes, of which 794 are of two blocks or more.
+    # Of 2,038 volumes, 794 have two or more blocks.
     assert fleet.volumes == 2038
     measured = fleet.of("result")
     for cell in random.Random(1).sample(measured, 12):
@@ -136,7 +136,7 @@ def test_what_is_kept_is_found_by_the_content_of_each_volume(trace: Path, tmp_pa
     assert ran() == (6, 0)
     assert ran() == (0, 6)
     assert ran(spare="20%") == (6, 0)
-    # One more write of volume 7: the other volumes are the same.
+    # Volume 7 gets one more write; the other volumes do not change.
     trace.write_text(trace.read_text() + row(7, 1))
     assert ran() == (2, 4)
 
@@ -178,7 +178,7 @@ def test_volumes_without_a_result_are_counted_with_their_reasons(
 def test_drives_with_more_spare_space_than_asked_for_are_counted(
     tmp_path: Path, command: Command
 ) -> None:
-    # At 10% a volume of 7 blocks needs 8, of which 12.5% is spare; one of 4 needs 5, of which 20%.
+    # At 10%, data of 7 blocks need a drive of 8, with 12.5% spare; data of 4 need 5, with 20%.
     pages = {1: 7 * 8, 2: 4 * 8, 3: 4 * 8}
     text = "".join(row(volume, page) for volume, most in pages.items() for page in range(most))
     (tmp_path / "fleet.csv").write_text(2 * text)
@@ -197,7 +197,7 @@ def test_drives_with_more_spare_space_than_asked_for_are_counted(
 def test_a_policy_with_results_of_fewer_volumes_is_compared_on_those(
     tmp_path: Path, command: Command
 ) -> None:
-    # The pool of sepbit needs 11 spare blocks of the drive: only the large volume has them.
+    # With sepbit, the pool needs 11 spare blocks, which only the large volume has.
     trace = written(tmp_path / "fleet.csv", {1: 60, 2: 2000}, writes=3000)
     run = command(
         "fleet", trace, "--victim", "greedy", "--frontier", "pool", "--placement", "none",
@@ -215,7 +215,7 @@ def test_a_policy_with_results_of_fewer_volumes_is_compared_on_those(
 
 
 def cells(policy: str, figures: list[tuple[float, float]]) -> list[FleetCell]:
-    """Cells with an amplification and bytes written, on drives of 10 blocks and 1,000 bytes."""
+    """Cells on drives of 10 blocks and 1,000 bytes, from pairs of amplification and bytes."""
     return [
         FleetCell(
             volume=at, policy=policy, status="result", write_amplification=value, life=1 / value,
@@ -234,8 +234,8 @@ def test_the_distribution_is_that_of_a_hand_worked_example() -> None:
     # (1 * 100 + 2 * 300 + 4 * 100) / 500
     assert first.per_byte == pytest.approx(2.2)
     assert (first.life_median, first.life_p95, first.life_worst) == (0.5, 0.25, 0.25)
-    # A pass erases 100/1000*1*10 + 300/1000*2*10 + 100/1000*4*10 = 11 of 30 blocks, and is 500/3000
-    # of a drive write of all.
+    # A pass erases 100/1000*1*10 + 300/1000*2*10 + 100/1000*4*10 = 11 of 30 blocks. It is 500/3000
+    # of a drive write of all drives together.
     assert first.life_per_byte == pytest.approx((500 / 3000) / (11 / 30))
     assert second.ratio == pytest.approx((150 + 600 + 600) / 1100)
     assert second.against_first == signs([1.5, 2.0, 6.0], [1.0, 2.0, 4.0])
@@ -298,7 +298,7 @@ def test_no_such_file_and_options_of_a_single_drive(tmp_path: Path, trace: Path)
     assert not (tmp_path / "r").exists()
 
 
-#: A policy that fails as long as there is a certain file.
+#: A policy that fails as long as a certain file exists.
 FRAGILE = """
 from pathlib import Path
 
@@ -330,7 +330,7 @@ def test_what_failed_is_kept_and_tried_again_when_asked_for(
 
 
 def many(tmp_path: Path) -> tuple[Path, list[object]]:
-    """A fleet of 150 volumes that takes a while: its file of results, and the command."""
+    """A slow fleet of 150 volumes: its file of results, and the words of the command."""
     trace = written(tmp_path / "fleet.csv", dict.fromkeys(range(150), 60), writes=300)
     kept = tmp_path / "r"
     return kept, ["fleet", trace, *ARGUMENTS, "--passes", "400", "--results", kept]
@@ -383,7 +383,7 @@ def test_a_fleet_stopped_while_it_splits_leaves_no_spool(
 def test_a_full_folder_for_temporary_files_is_one_line(
     trace: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A file of a few bytes is all that may be written: it stands for a disk that is full.
+    # Files are limited to 100 bytes, which stands for a full disk.
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
     program = f"{limited}import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
     run = subprocess.run(
@@ -396,8 +396,8 @@ def test_a_full_folder_for_temporary_files_is_one_line(
     assert len(run.stderr.splitlines()) == 1
 
 
-#: Prints the peak of memory in KiB of a fleet of the trace that is its argument. The peak that the
-#: system accounts is, at first, that of the process that started this one.
+#: Runs a fleet of the trace in its argument, and prints the peak of memory in KiB. The system's
+#: figure begins with the peak of the parent process.
 MEASURED = """
 import sys, flashgc
 fleet = flashgc.fleet(sys.argv[1], "greedy", results=sys.argv[2], jobs=1,
@@ -405,8 +405,8 @@ fleet = flashgc.fleet(sys.argv[1], "greedy", results=sys.argv[2], jobs=1,
 assert len(fleet.of("result")) > 0.5 * len(fleet)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
-#: Bytes of memory that a volume may take: its counts, its cell and key, and what waits for the
-#: spool of its 120 requests.
+#: Bytes of memory that a volume may take: its counts, its cell and key, and the buffered part of
+#: its 120 requests.
 A_VOLUME = 8192
 
 

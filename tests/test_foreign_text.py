@@ -1,4 +1,4 @@
-"""Names that somebody else chose, on every medium: none steers, breaks a line or is markup."""
+"""Foreign names are harmless in every output: no control characters, line breaks or markup."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from flashgc.terminal.screen import Screen
 
 ROOT = Path(__file__).parents[1]
 
-#: A name with all that it may hold: an escape, a second line, markup of three kinds, a direction.
+#: A name with an escape sequence, a line break, three kinds of markup, and a text direction.
 HOSTILE = "a\x1b[2Jb\nc\x9bd<img src=x onerror=alert(1)>|`e`\u202ef\x07"
 
-#: Characters that steer a terminal. A line feed is what our own lines end with.
+#: Control characters of terminals. Line feeds are not among them, because our lines end so.
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 SMALL = ("--blocks", "64", "--pages-per-block", "16", "--writes", "2x")
 
 
 def results_with(path: Path, text: str) -> Path:
-    """A file of results in which a result of another program's has hostile texts."""
+    """A file of results with a result whose texts are hostile."""
     with Store(path) as store:
         config = {"workload": text, "victim": text, "timed": None}
         store.put("k" * 32, Kept("failed", config, None, text, asked={"gc.victim": text}), text)
@@ -87,7 +87,7 @@ def test_a_table_of_foreign_names_is_a_table_of_markdown(tmp_path: Path, command
     assert not STEERS.search((tmp_path / "t.tex").read_text())
 
 
-#: Commands that show names of others, with what they need.
+#: Commands that print foreign names, with their arguments.
 SHOWING: dict[str, tuple[str, ...]] = {
     "results list": ("results", "list", "r"),
     "results show": ("results", "show", "r", "k"),
@@ -180,7 +180,7 @@ def test_svg_and_metrics_have_a_foreign_name_as_text() -> None:
 
 
 def test_there_is_one_function_for_each_medium() -> None:
-    """Nothing else escapes markup, and nothing prints past the guarded streams."""
+    """No other code escapes markup, and none prints to unguarded streams."""
     found = []
     packages = ("python", "python-papers")
     for path in (path for package in packages for path in (ROOT / package).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The campaign of mutated layouts, in a small size: ``make formats`` runs more of it."""
+"""A small version of the campaign of changed layouts; ``make formats`` runs more of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 from scripts.formats.campaign import BLANKS, COMMAS, RECORDS, campaign
 
-#: Formats of lines that are no columns.
+#: Text formats whose lines are not plain columns.
 PRINTED = ("blkparse", "ftrace", "fio2", "fio3", "fiu")
 
 
@@ -15,6 +15,6 @@ def test_no_mutated_trace_is_read_as_something_else() -> None:
     assert wrong == []
     assert {*COMMAS, *BLANKS, *RECORDS, *PRINTED} == counts.keys()
     whole = sum(counts.values(), Counter())
-    # Refusing all would be no feat: every form that keeps the meaning of most formats is read.
+    # Most traces must be read, or a reader that refuses all of them would pass.
     assert whole["right"] > 440
     assert whole.total() > 900

@@ -1,4 +1,4 @@
-"""Tables in memory as workloads: the digits of the same requests in a file, whatever the table."""
+"""Tables in memory as workloads: every kind of table gives the digits of an equal file."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_table_has_the_digits_of_its_file(name: str, tmp_path: Path) -> None:
         expected.writes,
         expected.discards,
     )
-    # Kinds of tables with the same requests are one trace.
+    # Tables of different kinds with equal requests have the same trace name.
     assert Path(str(Trace(table))).name == Path(str(Trace(columns))).name
 
 
@@ -171,7 +171,7 @@ def test_a_value_of_no_request_is_named_with_its_row(
         if values is None:
             del columns[name]
             continue
-        # The first row is right, and the second is not.
+        # The first row is valid, and the second is not.
         good = first.get(name, columns.get(name, [0])[0])
         columns[name] = [good if name != "op" or values != [1] else 0, values[0]]
         if name == "time_us" and values == ["now"]:
@@ -192,7 +192,7 @@ def test_tables_without_rows_or_of_several_lengths_are_refused() -> None:
     frame = pandas({**columns, "op": ["W"] * 3}).rename(columns={"device": "op"})
     with pytest.raises(ConfigError, match="both say op"):
         Trace(frame)
-    # Columns of lengths that differ behind those that every table has.
+    # An optional column has another length than the required ones.
     with pytest.raises(ConfigError, match="columns of 2 and 3 rows"):
         Trace({**columns, "device": [0, 0]})
 

@@ -51,7 +51,7 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
     )
     best, plain = (rank.result for rank in ranking)
     assert best.policy == "z-greedy:ties=latest"
-    # The cache does the same in front of both.
+    # The cache behaves equally in front of both drives.
     assert best.host == plain.host
     assert plain.zombies is None
     host, zombies = best.host, best.zombies
@@ -60,7 +60,7 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
     assert host.known_share == 1
     assert 50 < host.mean_dirty_pages < 110  # between 10% and 20% of 500, and a little
     assert host.drive_writes < host.writes
-    # What was measured on the drive is what the cache wrote, but for a batch on its way.
+    # The drive's host bytes are those that the cache wrote, but for one batch.
     assert abs(host.drive_writes - best.host_pages) <= 2 * 4096
     assert 0.95 < zombies.overwritten / zombies.marked <= 1.05
     assert 0 <= zombies.share_of_copies < 1
@@ -68,8 +68,8 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("way", "low", "high"),
-    # No reads: each write carries one hint, of a page or a run of pages, in the order in which they
-    # became dirty. None tells nothing.
+    # There are no reads. Each write carries one hint, of a page or a run of pages, in the order in
+    # which they became dirty. With `none` there are no hints.
     [("none", 0, 0), ("piggyback", 0.2, 1), ("perfect:lost=50%", 0.4, 0.6), ("perfect", 1, 1)],
 )
 def test_the_share_that_the_drive_knows_is_that_of_the_way(
@@ -89,7 +89,7 @@ def test_foresight_is_worth_more_than_hints_and_sees_what_is_not_dirty_yet() -> 
     assert foretold.write_amplification < told.write_amplification
     assert foretold.host is not None
     assert told.host is not None
-    # 5% of 8160 pages are 408 writes ahead, and each write is foretold once.
+    # The oracle sees 408 writes ahead, 5% of 8160 pages, and hints each write once.
     assert foretold.host.known_share == 1
     sent = foretold.host.hints.sent
     assert abs(sent - foretold.host.drive_writes) <= 2 * 4096
@@ -146,7 +146,7 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
     results = [rank["result"] for rank in json.loads(made.stdout)["ranking"]]
     kinds = {(result["config"]["victim"], result["config"]["host"]["hints"]) for result in results}
     assert len(kinds) == 4
-    # What is not told changes nothing.
+    # Hints that are not sent change nothing.
     values = {
         kind: result["run_values"]
         for result in results
@@ -196,7 +196,7 @@ def test_hints_that_nobody_heeds_and_times_without_a_clock_are_warned_of() -> No
     said = "the hints have no effect"
     deaf = flashgc.run("uniform", victim="greedy", hints="perfect", **options)
     assert any(warning.startswith(said) for warning in deaf.warnings)
-    # A baseline beside one that heeds them is meant to be deaf.
+    # A baseline that ignores hints is intended beside a policy that uses them.
     both = flashgc.compare(["greedy", "z-greedy"], "uniform", hints="perfect", **options)
     for told in [*(rank.result for rank in both), flashgc.run("uniform", **options)]:
         assert not any(warning.startswith(said) for warning in told.warnings)
@@ -249,8 +249,8 @@ def test_hints_spare_time_before_a_drive_with_a_clock() -> None:
     assert alone.timing is not None
     assert chasing.write_amplification < 0.85 * plain.write_amplification
     assert chasing.timing.simulated_seconds < 0.9 * plain.timing.simulated_seconds
-    # A command for each page that becomes dirty, which the drive does alone, eats the gain: at a
-    # millisecond each at least as many milliseconds go by.
+    # A separate hint command for each dirty page costs more than it gains: each takes 1 ms, so the
+    # run takes at least as many milliseconds.
     host = alone.host
     assert host is not None
     assert host.hints.commands > 0.9 * host.hints.due
@@ -297,7 +297,7 @@ def test_a_database_waits_for_reads_for_room_and_for_its_own_writes() -> None:
     assert waits is not None
     assert min(waits.reads, waits.rooms, waits.rewrites) > 0
     assert min(waits.read_ns, waits.room_ns, waits.rewrite_ns) > 0
-    # Without a clock nobody waits.
+    # On a counting drive, no request waits.
     counted = flashgc.run("uniform", victim="greedy", host_cache=cache, **DRIVE)
     assert counted.host is not None
     assert counted.host.waits is None

@@ -1,4 +1,4 @@
-"""Ctrl-C and the signal to terminate, whenever they come."""
+"""Ctrl-C and SIGTERM at any moment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_ctrl_c_ends_who_waits_for_a_pipe(
 def test_ctrl_c_leaves_no_unfinished_file_of_a_conversion_that_waits(tmp_path: Path) -> None:
     pipe = tmp_path / "trace.csv"
     os.mkfifo(pipe)
-    # More than is looked at before a file is made, and less than what ends the writing.
+    # Long enough that the output file is created, but too short for the conversion to end.
     header, line = "time_us,op,offset_bytes,size_bytes,dev\n", "0,W,4096,4096,0\n"
     lines = header + line * (300_000 // len(line))
     seen: list[set[str]] = []
@@ -116,14 +116,14 @@ def loaded(statement: str) -> set[str]:
 
 
 def test_ctrl_c_is_in_hand_before_anything_takes_long_to_import() -> None:
-    # Whatever these import comes before the handler, and Ctrl-C would show its insides.
+    # Imports before the handler is set must be few: Ctrl-C in them shows a traceback.
     ours = {"flashgc", "flashgc._ctrl_c", "flashgc.command"}
     assert loaded("import flashgc.command") <= {*ours, "__future__", "_signal"}
 
 
 def test_ctrl_c_at_any_moment_of_the_start_shows_nothing_of_ours() -> None:
-    # The interpreter's own start, `site` above all, comes before any program. Three of our files
-    # follow, which import nothing. From then on Ctrl-C is one line.
+    # First the interpreter starts, mainly `site`. Three of our files follow, which import nothing.
+    # From then on, Ctrl-C gives one line.
     first = ("flashgc/__init__.py", "flashgc/command/__init__.py", "flashgc/_ctrl_c.py")
     whole = started("run", *LONG)
     begun = time.monotonic()
@@ -148,7 +148,7 @@ def test_ctrl_c_at_any_moment_of_the_start_shows_nothing_of_ours() -> None:
 
 @pytest.mark.parametrize("name", ["flashgc.command.entrance", "flashgc.command.run", "json"])
 def test_ctrl_c_during_an_import_is_one_line_and_is_never_lost(name: str) -> None:
-    # Python swallows what is raised while it frees an object, as this finder does.
+    # This finder swallows the exception, as Python does with one raised in a destructor.
     program = f"""
 import os, signal, sys
 class Interrupting:

@@ -1,4 +1,4 @@
-"""``run`` and ``compare`` with a file of results, and rankings of results that are there."""
+"""``run`` and ``compare`` with a file of results, and rankings of stored results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_result_that_is_kept_is_not_run_again(tmp_path: Path, command: Command
     first = command("run", *SMALL, "--results", "r", "--json")
     made = kept_results(tmp_path / "r")
     again = command("run", *SMALL, "--results", "r", "--json")
-    assert json.loads(again.stdout) == json.loads(first.stdout)  # Speed and memory as well.
+    assert json.loads(again.stdout) == json.loads(first.stdout)  # Speed and memory are stored, too.
     assert again.stderr == "found in r\n"
     assert len(made) == 1
     assert kept_results(tmp_path / "r") == made
@@ -152,7 +152,7 @@ def test_what_python_keeps_is_found(tmp_path: Path) -> None:
 
 
 def test_results_of_one_run_and_of_five_are_not_paired_by_batches() -> None:
-    """Batches are of the first run: both have the same, but the figures differ."""
+    """Batches come from the first run, so both have equal batches, but different figures."""
     one = flashgc.run(victim="greedy", **DRIVE)  # type: ignore[arg-type]
     five = flashgc.run(victim="greedy", runs=5, **DRIVE)  # type: ignore[arg-type]
     assert one.run_values[0] == five.run_values[0]
@@ -191,7 +191,7 @@ def test_experiments_are_compared(tmp_path: Path, command: Command) -> None:
 
 
 def test_results_of_a_grid_are_named_by_their_options(tmp_path: Path, command: Command) -> None:
-    """What follows from other options, such as logical pages, and folders of traces are not."""
+    """Names leave out derived values, such as logical pages, and folders of traces."""
     for name, pages in (("one", 40), ("two", 60)):
         rows = "".join(f"0,{8 * (at % pages)},8,1,1\n" for at in range(3 * pages))
         (tmp_path / f"{name}.csv").write_text(rows)
@@ -263,7 +263,7 @@ def test_two_at_once_keep_both(tmp_path: Path) -> None:
 
 
 def put_packed(store: Path, packed: bytes) -> None:
-    """Puts a document into a file of results for the one that is there, with right check sums."""
+    """Replaces the stored document of a file of results, with valid checksums."""
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE documents SET result = ?", (packed,))
         names = (*schema.SUMMED, "config", "asked", "result")
@@ -290,7 +290,7 @@ def test_a_document_that_inflates_without_end_is_refused_in_one_line(
         assert kept is not None
         assert kept.result is not None
         assert len(kept.result["x"]) == CEILING - 8
-    # A gigabyte in 5 MB: whoever inflates all of it does not fit into this memory.
+    # A gigabyte packed into 5 MB: inflating all of it would exceed the memory limit.
     packing = zlib.compressobj(1)
     begin = packing.flush(zlib.Z_FULL_FLUSH)
     part = packing.compress(b"1," * (32 << 20)) + packing.flush(zlib.Z_FULL_FLUSH)
@@ -309,7 +309,7 @@ def test_a_document_that_inflates_without_end_is_refused_in_one_line(
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.count("\n") == 1
         assert "more than 16777216 bytes, expected at most that; hint: " in refused.stderr
-    # The hint works.
+    # The command in the hint works.
     hint = shlex.split(refused.stderr.strip().split("hint: ")[1])
     assert command(*hint[1:]).returncode == 0
     assert kept_results(tmp_path / "r") == {}

@@ -28,14 +28,14 @@ def test_a_life_is_told_in_every_unit() -> None:
     assert result.busy is not None
     end = result.lifetime.system_failure
     assert (end.runs, len(end.run_values)) == (2, 2)
-    # 170 of 200 blocks of 16 pages of 4 KiB are promised.
+    # The logical capacity is 170 of 200 blocks of 16 pages of 4 KiB.
     assert end.drive_writes == pytest.approx(end.host_pages / (170 * 16))
     assert end.terabytes_written == pytest.approx(end.host_pages * 4096 / 1e12)
     assert end.drive_writes_per_day == pytest.approx(end.drive_writes / 5 / 365)
     seconds = 800e-6 * result.host_pages + 860e-6 * result.copied_pages + 1.5e-3 * result.erases
     assert result.busy.total_seconds == pytest.approx(seconds)
     assert end.busy_seconds == pytest.approx(seconds / 2)
-    # Uniform writes and the least worn block first: nearly all erases that there are.
+    # With uniform writes and the least worn block first, nearly all erases are used.
     assert result.wear.max == 40
     assert result.lifetime.first_failure.drive_writes < end.drive_writes
     assert sum(blocks for _, blocks in result.wear.histogram) == 2 * 200
@@ -112,17 +112,17 @@ def test_levelling_wear_makes_a_drive_live_longer_and_is_counted(command: Comman
     document = json.loads(command(*arguments, "--json").stdout)
     results = [rank["result"] for rank in document["ranking"]]
     spec = "static:threshold=5,interval=2"
-    # The configuration says nothing of what is off: digests are those of before.
+    # The configuration leaves out wear levelling if it is off, so old digests stay valid.
     assert [result["config"].get("wear_levelling") for result in results] == [None, spec]
     plain, levelled = results
     assert plain["levelling"] is None
     cost = levelled["levelling"]
     assert 0 < cost["copied_pages"] <= 16 * cost["collections"]
-    # At most one for two erases of other victims.
+    # Levelling makes at most one collection for two others.
     assert 2 * cost["collections"] <= levelled["collections"] - cost["collections"]
     lives = [result["lifetime"]["first_failure"]["drive_writes"] for result in results]
-    # Cold data fill 0.9 * 0.85 of the blocks, which do not wear without: 1 / 0.235 = 4.3 times
-    # the erases; the copies take some of them.
+    # Cold data fill 0.9 * 0.85 of the blocks. Without levelling these do not wear, so levelling
+    # gives at most 1 / 0.235 = 4.3 times the erases. Its copies use some of them.
     assert 3 < lives[1] / lives[0] < 4.3
     shown = command(*arguments).stdout
     headings = next(line for line in shown.splitlines() if line.startswith("#")).split()

@@ -30,8 +30,8 @@ def test_mappings_are_ranked_with_what_their_maps_take() -> None:
         "page", "dftl", "fast", "bast",
     ]  # fmt: skip
     page, dftl, fast, bast = ranking.results
-    # 4 bytes a page of 170 blocks; 8 an entry and 4 a translation page; 4 a data block and 4 a page
-    # of the 29 blocks that data and a merge leave to the log.
+    # Page map: 4 bytes per page of 170 blocks. DFTL: 8 per entry and 4 per translation page. Log
+    # blocks: 4 per data block, and 4 per page of the 29 blocks that are left for the log.
     assert page.map_bytes == 4 * 170 * 32
     assert dftl.map_bytes == 8 * 2000 + 4 * 6
     assert fast.map_bytes == bast.map_bytes == 4 * (170 + 29 * 32)
@@ -66,7 +66,7 @@ def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
     assert best.reads == best.swap.swap_ins
     time = 200e-6 * best.swap.swap_outs + best.swap.collection_seconds
     assert best.swap.io_seconds == pytest.approx(time)
-    # 4 MiB of pages of 2 KiB.
+    # The cache has 4 MiB in pages of 2 KiB.
     assert best.config.swap.cache_pages == 2048
 
 
@@ -93,7 +93,7 @@ def test_times_are_weighed_as_they_are_given() -> None:
     )  # fmt: skip
     assert slow.swap is not None
     assert usual.swap is not None
-    # Where a page from memory takes 5 ms, writing one back never pays.
+    # If a page in memory costs 5 ms, writing it back never pays.
     assert slow.swap.flushed == 0 < usual.swap.flushed
 
 

@@ -1,4 +1,4 @@
-"""Models from Python: known values, arrays as scalars, the other way round, bad input."""
+"""Models from Python: known values, arrays and scalars, inverse functions, bad input."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 import flashgc
 from flashgc import ConfigError, model
 
-#: S_f, FIFO, greedy for b = 16, 32, 64, 128, Desnoyers' greedy for b = 16, 64: from programs of
-#: their own (Lambert's W; a scan of all levels), to the digits given.
+#: S_f and write amplification: FIFO; greedy for b = 16, 32, 64, 128; Desnoyers' greedy for
+#: b = 16, 64. Computed by independent programs (Lambert's W; a scan of all levels).
 UNIFORM = (
     (0.03, 16.8367, (8.5773, 11.3148, 13.5058, 14.9669), (8.3316, 13.3928)),
     (0.06, 8.5070, (5.7724, 6.8523, 7.5729, 7.9969), (5.6513, 7.5465)),
@@ -26,10 +26,10 @@ UNIFORM = (
     (0.14, 3.7554, (3.1139, 3.4055, 3.5663, 3.6581), (3.1017, 3.5662)),
     (0.20, 2.6927, (2.3610, 2.5136, 2.5993, 2.6449), (2.3527, 2.5982)),
 )
-#: f, r, FIFO with both kinds of data mixed, S_f = 0.1: its formula, to the digits given.
+#: f, r and the write amplification of FIFO on mixed data at S_f = 0.1, from its formula.
 MIXED = ((0.2, 0.8, 5.5378), (0.1, 0.9, 6.1676), (0.05, 0.95, 7.0733), (0.01, 0.99, 9.1285))
-#: d or c and the write amplification for b = 64, S_f = 0.1: the mean field's differential
-#: equations, integrated by a program of its own, to four digits.
+#: d and the write amplification for b = 64, S_f = 0.1, to four digits: an independent program
+#: integrated the mean field's differential equations.
 BY_D = {
     1: 10.0,
     2: 6.8516,
@@ -68,10 +68,10 @@ def test_the_mean_field_gives_the_known_values() -> None:
 
 
 def decimal_fifo(spare: str) -> Decimal:
-    """Desnoyers' equation WA = 1 / (1 - exp(-alpha / WA)), halved with 60 digits."""
+    """Solves Desnoyers' equation WA = 1 / (1 - exp(-alpha / WA)) by bisection with 60 digits."""
     getcontext().prec = 60
     share = 1 - Decimal(spare)
-    # (1 - exp(-v)) / v falls from 1; alpha / WA = v is where it is 1 - S_f.
+    # (1 - exp(-v)) / v falls from 1. It is 1 - S_f at v = alpha / WA.
     low, high = Decimal(10) ** -30, 2 / share
     for _ in range(220):
         middle = (low + high) / 2
@@ -96,7 +96,7 @@ def test_limits_of_one_model_are_other_models() -> None:
     # d = 2000 is within 0.01% of greedy.
     many = model.write_amplification("meanfield", d=2000, spare=0.1)
     assert many == pytest.approx(model.greedy(0.1), rel=1e-4)
-    # Classes that are written alike are one; a zipf of exponent 0 is uniform.
+    # Classes with equal write rates are one class, and zipf with exponent 0 is uniform.
     alike = model.fifo(spare, workload="classes:pages=1/2/7,shares=1/2/7")
     assert alike == pytest.approx(model.fifo(spare), rel=1e-12)
     assert model.fifo(spare, workload="zipf:theta=0") == pytest.approx(model.fifo(spare), rel=1e-12)
@@ -156,7 +156,7 @@ def test_a_result_says_all_and_goes_to_json() -> None:
         assert shares is not None
         assert len(shares) == 65
         assert sum(shares) == pytest.approx(1, abs=1e-9)
-    # Valid pages are the host's; copies make the write amplification.
+    # The mean number of valid pages follows from the spare factor, and WA from the copies.
     assert sum(i * share for i, share in enumerate(result.valid)) == pytest.approx(57.6)
     copies = sum(i * share for i, share in enumerate(result.victim))
     assert result.write_amplification == pytest.approx(64 / (64 - copies))
@@ -217,7 +217,7 @@ def test_a_course_ends_in_the_fixed_point() -> None:
         assert len(course.write_amplification) == 31
         assert course.write_amplification[-1] == pytest.approx(BY_D[5], abs=HALF)
         assert course.steady == pytest.approx(BY_D[5], abs=HALF)
-        if first is not None:  # Of 5 blocks drawn all are full, or one is empty.
+        if first is not None:  # All 5 drawn blocks are full, or one is empty.
             assert course.write_amplification[0] == pytest.approx(first)
         assert json.loads(course.to_json())["initial"] == initial
 
@@ -236,7 +236,7 @@ def test_validation_puts_the_simulation_beside() -> None:
     document = json.loads(both.to_json())
     assert document["simulation"]["config"]["fill"] == "random"
     assert document["write_amplification"] == both.model.write_amplification
-    # Half of a drive write from its start, this one is not yet where the model is.
+    # After half of a drive write, the simulation has not yet reached the model's figure.
     early = model.validate("fifo", spare=0.1, blocks=1000, runs=3, warmup="0", writes="0.5x")
     assert early.agrees is False
     one = model.validate("fifo", blocks=1000, runs=1, warmup="1x", writes="1x")
@@ -257,7 +257,7 @@ def test_validation_puts_the_simulation_beside() -> None:
     ],
 )
 def test_models_agree_with_the_simulator(name: str, parameters: dict[str, object]) -> None:
-    # Of finitely many blocks: 3 standard errors and 0.05% are what `agrees` allows.
+    # The simulation has finitely many blocks. `agrees` allows 3 standard errors and 0.05%.
     both = model.validate(
         name, **parameters, pages_per_block=32, blocks=4000, runs=4, warmup="10x", writes="10x"
     )

@@ -1,4 +1,4 @@
-"""``flashgc model``: what it prints, its JSON, its pictures, and bad input in one line."""
+"""``flashgc model``: its output, JSON and pictures, and one-line errors for bad input."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def document(made: subprocess.CompletedProcess[str]) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
-        # The differential equations, integrated by a program of its own; Van Houdt, ValueTools
-        # 2013, section 3.4; Lambert's W; 1 / S_f; as fifo before.
+        # Sources of the figures: an independent integration of the differential equations; Van
+        # Houdt, ValueTools 2013, section 3.4; Lambert's W; 1 / S_f; as `fifo` above.
         ("meanfield --pages-per-block 64 --spare 0.1 --d 10 --c 1", 4.9264),
         ("greedy --pages-per-block 64 --spare 0.1", 4.8213),
         ("fifo --pages-per-block 64 --spare 0.1", 5.1787),
@@ -92,7 +92,7 @@ def test_help_has_formula_validity_and_source(command: Command) -> None:
 def test_what_is_printed(command: Command, snapshot: object, name: str, arguments: str) -> None:
     made = command("model", *arguments.split())
     assert made.returncode == 0, made.stderr
-    # Another machine's exponentials may differ in what is left of an equation.
+    # The residual depends on the machine's exponential function.
     shown = re.sub(r"(?m)^residual .*$", "residual    ...", made.stdout)
     snapshot(f"model-{name}.txt", shown)  # type: ignore[operator]
 
@@ -105,7 +105,7 @@ def test_the_defaults_that_are_said_are_those_that_are_taken() -> None:
     said = {
         name: match[1]
         for name, parameter in OPTIONS.items()
-        if name not in ("drive_writes", "runs", "seed")  # No parameters of a model.
+        if name not in ("drive_writes", "runs", "seed")  # These are not parameters of a model.
         if (match := re.search(r"\[default: (.*)\]", str(parameter.help)))
     }
     taken = model.evaluate("fifo", workload="zipf").config.given()

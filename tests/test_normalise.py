@@ -1,4 +1,4 @@
-"""normalise.py on hand-written events, and the faults it must not let pass."""
+"""normalise.py on hand-written events, and the faults that it must report."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One package has every command but that of the papers, which says how to get them."""
+"""``flashgc`` alone has every command; ``reproduce`` then says how to install the papers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import flashgc
 from conftest import COMMAND, environment
 from flashgc._tracebacks import theirs
 
-#: A process where the papers are not installed.
+#: The head of a program that runs as if the papers were not installed.
 WITHOUT = """
 import importlib.metadata, sys
 def distribution(name):
@@ -21,12 +21,12 @@ def distribution(name):
 importlib.metadata.distribution = distribution
 sys.modules["flashgc_papers"] = None
 """
-#: The command in such a process.
+#: Runs the command in such a process.
 MAIN = """
 from flashgc.command import main
 main()
 """
-#: The name of each command with its home, and its help.
+#: Prints the name, module and help of each command.
 EVERY = """
 import click
 from flashgc.command.entrance import cli

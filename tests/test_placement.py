@@ -1,4 +1,4 @@
-"""Placements against an independent simulator, and what the command says of them."""
+"""Placements compared with an independent simulator, and the command's output about them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flashgc.registry import gc_presets, placements
 
 WORKLOADS = ("hotcold:f=0.2,r=0.8", "hotcold:f=0.1,r=0.9", "zipf:theta=0.99")
 
-#: Write amplification in a simulator of a hundred lines that others wrote from the descriptions:
-#: 2000 blocks of 128 pages, 12.5% spare, 12 drive writes, the second half counted. Its cost-benefit
-#: is (1-u)/u times the age since the block was full.
+#: Write amplification in a simulator of a hundred lines, written independently from the
+#: descriptions: 2000 blocks of 128 pages, 12.5% spare, 12 drive writes, the second half counted.
+#: Its cost-benefit score is (1-u)/u times the age since the block was full.
 INDEPENDENT = {
     ("greedy", "single", "none"): (4.46, 5.09, 6.05),
     ("cost-benefit", "pool:low=1", "none"): (3.75, 2.79, 3.01),
@@ -27,7 +27,8 @@ INDEPENDENT = {
     ("cost-benefit:form=sqrt", "pool:low=1", "sepbit"): (3.60, 2.55, 2.74),
     ("cost-benefit", "pool:low=1", "intervals:classes=6"): (3.18, 2.24, 2.99),
     ("cost-benefit", "pool:low=1", "intervals:classes=12"): (3.16, 2.21, 2.72),
-    # There 6 classes in units of one block; the last of 5 in units of two begins at the same life.
+    # The simulator has 6 classes in units of one block; ours has 5 in units of two blocks. Both
+    # last classes begin at the same lifetime.
     ("cost-benefit", "pool:low=1", "oracle:classes=5,horizon=32"): (3.92, 3.42, 2.55),
     ("cost-benefit", "pool:low=1", "oracle:classes=16,horizon=32"): (1.11, 1.03, 1.05),
 }
@@ -87,9 +88,9 @@ def test_every_preset_is_of_registered_placements_that_a_drive_can_have() -> Non
 
 def test_each_placement_says_its_memory_a_page() -> None:
     shown = {one.name: round(one.bytes_a_page, 3) for one in placements()}
-    # By hand, for 2^20 pages: 12 bytes a chunk of 512 pages; 8 an extent of 1024; for the oracle 16
-    # a page, and 4 a write of the 8 * 2^20 in sight. 4 stamps of 8 bytes, and 5 + 1000 numbers for
-    # quantiles. SFS: 16 a page, and 36 for each of 6 + 4096 + 4661 segments.
+    # Bytes for 2^20 pages, by hand: 12 per chunk of 512 pages; 8 per extent of 1024 pages. Oracle:
+    # 16 per page, and 4 per write of the 8 * 2^20 in sight. 4 stamps of 8, and 5 + 1000 numbers
+    # for quantiles. SFS: 16 per page, and 36 for each of 6 + 4096 + 4661 segments.
     assert shown == {
         "none": 0, "dac": 0, "sepbit": 8, "multilog": 8, "fadac": 4, "sfr": 0.023, "warcip": 16,
         "eti": 0.008, "fdp": pytest.approx(2, abs=0.02), "oracle": 48,

@@ -1,4 +1,4 @@
-"""Placements written in Python whose classes are arrays, and that hear of many pages at once."""
+"""Placements in Python that give classes as arrays and get events of many pages at once."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_arrays_decide_as_the_rule_on_a_stored_drive(
 
 
 class ByPage(Dac):
-    """The class of a page is a column of its own; what it writes there counts at the next write."""
+    """Keeps classes in an array by page; a change takes effect at the page's next write."""
 
     classes = 2
 
@@ -95,7 +95,7 @@ class ByPage(Dac):
 
 
 class Updates(Dac):
-    """The same, by the class of the data until now."""
+    """As ``ByPage``, but classes depend on the current class of the data."""
 
     classes = 2
 
@@ -217,14 +217,14 @@ def test_a_fault_is_one_line_with_its_place(
     )  # fmt: skip
     assert made.returncode == 1, made
     assert made.stderr.count("\n") == 1, made.stderr
-    # A spare share of 30% of 6400 pages.
+    # 6400 pages with 30% spare give 4480 logical pages.
     before, _, after = message.replace("{pages}", "4480").partition("={page}")
     assert before in made.stderr
     assert after in made.stderr
 
 
 class Young(ByPage):
-    """It hears of many pages, and keeps them in the class: all drives share it."""
+    """Gets events of many pages, and keeps state in the class, which all drives share."""
 
     every = 7
     shared: Any = np.zeros(2000, np.uint8)
@@ -238,7 +238,7 @@ class Young(ByPage):
 
 
 class Wrong(ByPage):
-    """Names a class that there is not, once."""
+    """Returns a class that does not exist, once."""
 
     every = 1000
 

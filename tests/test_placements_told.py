@@ -1,7 +1,7 @@
-"""What placements written in Python are told: the same on every drive, and true.
+"""Events for placements written in Python: they are right, and equal on every drive.
 
-The same requests go to the counting drive, to a timed one with one die and to a stored one, with
-placements that write down what they are told. A naive drive of sets follows the log.
+Equal requests go to the counting drive, to a timed one with one die and to a stored one, with
+placements that log their events. A naive drive checks the log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import flashgc
 from flashgc.policy_files import load_policy
 
 FILE = Path(__file__).with_name("witness.py")
-#: A drive of 64 blocks of 8 pages, of which a quarter is spare.
+#: A drive of 64 blocks of 8 pages with 25% spare, so 384 logical pages.
 DRIVE: dict[str, Any] = {"blocks": 64, "pages_per_block": 8, "spare": "25%"}
 PAGES, BLOCK = 384, 8
 ONE_DIE: dict[str, Any] = {
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stored drives a
 
 
 def requests() -> list[tuple[str, int]]:
-    """Writes of which a sixth of the pages takes most, and discards."""
+    """Discards, and writes that go mostly to a sixth of the pages."""
     random = Random(5)
     ops = random.choices("WD", (9, 1), k=4000)
     pages = [random.randrange(60 if random.random() < 0.8 else PAGES) for _ in ops]
-    # A trace numbers its pages as the drive does where every page is accessed.
+    # If a trace accesses every page, its page numbers are those of the drive.
     return [*(("W", page) for page in range(PAGES)), *zip(ops, pages, strict=True)]
 
 
@@ -45,7 +45,7 @@ def log() -> Told:
 
 
 def simulated(witness: str, tmp_path: Path, **options: Any) -> Told:
-    """What the placement is told on a simulated drive."""
+    """The events of a placement on a simulated drive."""
     lines = [
         f"{time}.000,{op},{page * 4096},4096,0\n" for time, (op, page) in enumerate(requests())
     ]
@@ -60,7 +60,7 @@ def simulated(witness: str, tmp_path: Path, **options: Any) -> Told:
 
 
 def stored(witness: str, tmp_path: Path) -> Told:
-    """What it is told on a stored drive."""
+    """The events of a placement on a stored drive."""
     with flashgc.Device.create(
         tmp_path / "drive", placement=f"python:{FILE}:{witness}", victim="cost-benefit", **DRIVE
     ) as drive:
@@ -85,10 +85,10 @@ def on_every_drive(witness: str, tmp_path: Path) -> list[Told]:
 
 
 class Follower:
-    """A drive of lists that believes what it is told, and says where that cannot be."""
+    """A naive drive that follows the events, and fails if they are inconsistent."""
 
     def __init__(self) -> None:
-        #: Of each class the pages programmed at its open block, and the time of its opening.
+        #: For each class, the pages programmed in its open block, and the time of its opening.
         self.open: dict[int, tuple[list[int], tuple[int, int]]] = {}
         #: The block of each page, by class and opening.
         self.block: dict[int, tuple[int, tuple[int, int]]] = {}
@@ -135,7 +135,7 @@ class Follower:
         assert pages == BLOCK
 
     def copied(self, page: int, from_: int, to: int, *now: int) -> None:
-        # The clock counts a copy after it is told.
+        # The clock advances after the event of a copy.
         assert self.block[page] == self.victim
         assert from_ == self.class_of(page)
         self.tick((now[0], now[1]), programs=1)
@@ -169,9 +169,9 @@ def test_what_is_told_of_many_pages_is_what_was_told_of_each(tmp_path: Path) -> 
     events = [event for event in single if event[0] in ("wrote", "trimmed", "copied")]
     many = one_by_one(counting)
     assert many == [event[:-2] for event in events[: len(many)]]
-    # What came after the last full hundred of writes is not told.
+    # Events after the last full hundred of writes are missing.
     assert sum(verb == "wrote" for verb, *_ in events[len(many) :]) < every
-    # The time is that of the last page told, and all is told at a hundredth write.
+    # An event has the time of its last page, and comes with every hundredth write.
     done, host = 0, 0
     for verb, *given in counting:
         if verb in ("wrote", "trimmed", "copied"):
@@ -181,7 +181,7 @@ def test_what_is_told_of_many_pages_is_what_was_told_of_each(tmp_path: Path) -> 
         elif verb in ("opened", "collected"):
             assert host % every == 0
             assert given[-1] - host <= every
-    # Opened and collected blocks are told at once.
+    # Events of opened and collected blocks come at once.
     kept = [event for event in counting if event[0] in ("opened", "collected")]
     assert kept == [event for event in single if event[0] in ("opened", "collected")]
 
@@ -196,7 +196,7 @@ def test_first_contents_are_told_before_anything_else(witness: str) -> None:
     begun, *told = log()
     assert begun[0] == "begin"
     first = [event for event in told if event[0] != "opened"]
-    # Nothing has happened before, not even a block that was opened later.
+    # Before the first request, all events have time 0.
     assert {event[-2:] for event in told[: told.index(first[0])]} <= {(0, 0)}
     if witness == "Witness":
         assert first[:PAGES] == [("holds", page, 0, 0, 0) for page in range(PAGES)]
@@ -219,6 +219,6 @@ def test_a_drive_that_is_opened_again_tells_what_it_holds(tmp_path: Path) -> Non
     assert {page: class_ for _, page, class_, *_ in held} == classes
     assert len(held) == len(classes)
     assert {event[-2:] for event in held} == {follower.clock}
-    # The clocks go on.
+    # The clocks continue when the drive is opened again.
     (wrote,) = (event for event in again if event[0] == "wrote")
     assert wrote[-1] == follower.clock[1] + 1

@@ -1,4 +1,4 @@
-"""What the package needs of the system: nothing that Windows has not, when it is imported."""
+"""The package can be imported on Windows: it needs no modules of Unix or Linux alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNIX_ONLY = {
     "termios",
     "tty",
 }
-#: What the engine has on Linux only.
+#: Parts of the engine that exist only on Linux.
 LINUX_ONLY = (
     "AllocationFollower",
     "DeviceClient",
@@ -56,8 +56,8 @@ LINUX_ONLY = (
     "take_stack",
     "trace_tag",
 )
-#: The beginning of a program on a system like Windows: without these modules, but for ``posix``,
-#: which the standard library itself asks for here, and without these parts of the engine.
+#: The head of a program that imitates Windows: it has neither these modules nor these parts of the
+#: engine. ``posix`` stays, because the standard library imports it here.
 WITHOUT = f"""
 import sys
 for name in {sorted(UNIX_ONLY - {"posix"})}:
@@ -76,7 +76,7 @@ def run(program: str) -> str:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command on such a system."""
+    """Runs the command on the imitated system."""
     program = f"sys.argv = {['flashgc', *arguments]}\nfrom flashgc.command import main\nmain()"
     return subprocess.run(
         [sys.executable, "-c", WITHOUT + program], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what the data say, and legible for everybody."""
+"""Pictures show the data, and everybody can read them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bars(axes: Axes) -> list[tuple[float, float, float]]:
         assert isinstance(container, ErrorbarContainer)
         for collection in container.lines[2]:
             for segment in collection.get_segments():
-                if len(segment):  # None where the interval is not known.
+                if len(segment):  # There is no segment if the interval is unknown.
                     found.append((segment[0][0], segment[0][1], segment[1][1]))
     return found
 
@@ -70,7 +70,7 @@ def test_a_comparison_draws_every_figure_with_its_interval() -> None:
 
 
 def test_what_is_not_told_from_the_best_is_hollow() -> None:
-    # 2000 or 2001 draws from 200 blocks see all of them: the two differ by chance only.
+    # 2000 or 2001 draws from 200 blocks see all blocks, so the two differ only by chance.
     ranking = flashgc.compare(["d-choices:d=2000", "d-choices:d=2001", "fifo"], runs=4, **SMALL)
     assert [rank.inside_noise for rank in ranking][1:] == [True, False]
     (axes,) = plot.compare(ranking).axes
@@ -136,7 +136,7 @@ def test_no_text_is_cut_off_or_covered_and_no_legend_covers_data(medium: str) ->
         page = figure.bbox
         boxes = []
         for text in texts(figure):
-            box = Text.get_window_extent(text)  # Without the line that leads to it.
+            box = Text.get_window_extent(text)  # The extent without the leader line.
             where = f"{medium}, {kind}: {text.get_text()!r}"
             assert box.x0 >= page.x0 - 1, where
             assert box.x1 <= page.x1 + 1, where
@@ -169,7 +169,8 @@ def test_lines_that_end_together_get_a_legend() -> None:
 
 
 def test_labels_are_spread_as_little_as_can_be() -> None:
-    # Three at one place, one apart: the middle one stays. Checked against all shifts of a grid.
+    # Three labels at one place move to a distance of 1, and the middle one stays. The result is
+    # compared with all shifts on a grid.
     assert spread([2, 2, 2], [1, 1, 1]) == pytest.approx([1, 2, 3])
     wanted, sizes = [0.0, 0.3, 2.0], [1.0, 2.0, 1.0]
     placed = spread(wanted, sizes)
@@ -208,7 +209,7 @@ VISION = {
 
 
 def lab(colour: str, vision: np.ndarray) -> np.ndarray:
-    """CIE L*a*b* (D65) of an sRGB colour as somebody sees it."""
+    """CIE L*a*b* (D65) of an sRGB colour, as seen with this colour vision."""
     srgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     xyz = np.array(
@@ -225,13 +226,13 @@ def lab(colour: str, vision: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("vision", VISION)
 def test_colours_differ_for_everybody(vision: str) -> None:
-    # A difference of 2.3 is just noticeable (Mahy et al., 1994); thin lines need several of it.
+    # A difference of 2.3 is just noticeable (Mahy et al., 1994); thin lines need a multiple.
     seen = [lab(colour, VISION[vision]) for colour in look.COLOURS]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 6 * 2.3
 
 
 def test_the_check_of_colours_would_notice_red_and_green() -> None:
-    # Matplotlib's own red and green, as those see them who lack the M cones.
+    # Matplotlib's own red and green, as seen without M cones.
     red, green = (lab(colour, VISION["deuteranopia"]) for colour in ("#d62728", "#2ca02c"))
     normal = [lab(colour, VISION["normal"]) for colour in ("#d62728", "#2ca02c")]
     assert np.linalg.norm(red - green) < 6 * 2.3 < np.linalg.norm(normal[0] - normal[1])
@@ -241,7 +242,7 @@ def test_lines_differ_without_colour() -> None:
     looks = look.looks(str(n) for n in range(len(look.DASHES))).values()
     assert len({str(one.dash) for one in looks}) == len(look.DASHES)
     assert len({one.marker for one in looks}) == len(look.DASHES)
-    # Together with the colour, many more do.
+    # Colour and dash together distinguish 40 lines.
     looks = look.looks(str(n) for n in range(40)).values()
     assert len({(one.colour, str(one.dash)) for one in looks}) == 40
 

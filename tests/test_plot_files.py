@@ -55,7 +55,7 @@ def test_a_picture_is_as_large_as_asked(tmp_path: Path) -> None:
 
 
 def test_a_style_outlives_its_block(tmp_path: Path) -> None:
-    # Matplotlib makes ticks when it needs them, which may be at saving.
+    # Matplotlib creates ticks late, perhaps only while it saves.
     with plot.style("paper"):
         inside, outside = (plot.against(curves(), x_label="c") for _ in range(2))
         inside.axes[0].set_ylim(0, 10)
@@ -102,7 +102,7 @@ def test_ids_of_pictures_in_one_page_do_not_meet() -> None:
         plot.to_svg(figure, prefix=f"fig{at}", label=kind)
         for at, (kind, figure) in enumerate(pictures().items())
     ]
-    # The very same picture twice, too.
+    # One picture can be used twice, too.
     twice = plot.against(curves(), x_label="c")
     drawn += [plot.to_svg(twice, prefix=prefix) for prefix in ("same-a", "same-b")]
     page = ElementTree.fromstring(f"<page>{''.join(drawn)}</page>")
@@ -168,7 +168,7 @@ def test_the_command_draws_what_it_prints(command: Command, tmp_path: Path, name
     document = json.loads(made.stdout)
     ElementTree.parse(tmp_path / "a.svg")
     result = document if name == "run" else document["ranking"][0]["result"]
-    # Texts are outlines; what they say is in comments beside them.
+    # Texts are drawn as outlines; comments beside them hold the words.
     assert f"{result['write_amplification']:.4f}" in (tmp_path / "a.svg").read_text()
 
 
@@ -192,7 +192,7 @@ def test_a_picture_that_cannot_be_is_refused_before_the_work(
     command: Command, tmp_path: Path, file: str, message: str
 ) -> None:
     for name in ("run", "compare"):
-        # The work itself would take years.
+        # The run itself would take years, so the refusal comes before it.
         made = command(name, "--writes", "1000000000x", "--plot", file)
         assert made.returncode == 2
         assert made.stderr.startswith(message)
@@ -202,7 +202,7 @@ def test_a_picture_that_cannot_be_is_refused_before_the_work(
 
 
 def test_where_nothing_was_measured_nothing_is_drawn(command: Command, tmp_path: Path) -> None:
-    # A trace that only reads after its first quarter, a third of which is warm-up.
+    # The trace has only reads after its first quarter. A third of it is warm-up.
     line = "128166372003061629,usr,0,{},{},4096,1331\n"
     writes = [line.format("Write", 4096 * page) for page in range(64)]
     reads = [line.format("Read", 4096 * page) for page in range(64)] * 3

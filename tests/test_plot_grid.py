@@ -1,4 +1,4 @@
-"""Pictures of grids: what is drawn is what the rows say, and nothing is averaged by silence."""
+"""Pictures of grids: points are the rows' figures, and nothing is averaged silently."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_line_is_the_mean_and_its_band_the_95_percent_interval_over_seeds() ->
 
 
 def test_the_interval_of_many_seeds_is_that_of_student() -> None:
-    # t(0.975, 60) = 2.0003 and t(0.975, 40) = 2.0211, from any table; beyond ours.
+    # t(0.975, 60) = 2.0003 and t(0.975, 40) = 2.0211 from tables; ours ends before.
     for freedom, quantile in ((60, 2.0003), (40, 2.0211), (29, 2.045)):
         values = [float(one) for one in range(freedom + 1)]
         deviation = np.std(values, ddof=1)
@@ -89,7 +89,7 @@ def test_the_interval_of_one_seed_is_the_results_own() -> None:
 
 
 def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
-    """Greedy draws nothing on a trace: a band without a width would claim to know it exactly."""
+    """Greedy on a trace has no randomness, and a band of width 0 would look like an exact figure."""
     rows = [{**row, "write_amplification_ci95": 0.25} for row in seeded(4.0, 4.0, spare=0.1)]
     rows += [{**row, "write_amplification_ci95": 0.25} for row in seeded(2.0, 3.0, spare=0.2)]
     same, other = view(rows).panes[0].lines[0].points
@@ -99,7 +99,7 @@ def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
 
 
 def test_seeds_that_nothing_is_drawn_from_count_as_one() -> None:
-    """Nothing is drawn if the amplification is the same, too: other figures tie by accident."""
+    """Seeds count as one only if the amplification is equal, too; other figures tie by chance."""
     rows = [{**row, "erases": 7} for row in seeded(4.0, 4.0, 4.0, spare=0.1)]
     rows += [{**row, "erases": 7} for row in seeded(2.0, 3.0, spare=0.2)]
     shown = view(rows)
@@ -149,7 +149,7 @@ def test_a_mean_over_what_nobody_named_is_refused() -> None:
         ConfigError, match=r"blocks varies as well, and a mean .* --where blocks=64"
     ):
         view(rows, x="spare", by="victim", panels="workload")
-    # What the hint says works.
+    # The advice of the hint works.
     assert view(rows_of(rows, ["blocks=64"]), x="spare", by="victim", panels="workload").panes
 
 
@@ -234,7 +234,7 @@ def test_labels_of_ten_lines_that_end_together_do_not_overlap() -> None:
     for a, b in combinations(boxes, 2):
         both = Bbox.intersection(a, b)
         assert both is None or both.height < 1
-    # From the top as the lines end: the least d last.
+    # Labels are in the order of the lines' ends, so the smallest d is at the bottom.
     order = sorted(axes.texts, key=lambda one: Text.get_window_extent(one).y0)
     assert [one.get_text() for one in order] == [f"d-choices:d={d}" for d in range(11, 1, -1)]
     inside = axes.get_window_extent()
@@ -265,7 +265,7 @@ def test_the_front_is_what_nothing_betters(y: str, sign: int) -> None:
         shown = view(rows, kind="pareto", y=y)
         every = points_of(shown)
         assert len(every) == 12
-        # Naive: compare each with all; the other is as good in both and better in one.
+        # Naive form: a point is dominated if another is as good in both figures and better in one.
         wanted = [
             (a, b)
             for a, b in every
@@ -322,14 +322,15 @@ def test_a_distribution_is_the_share_of_rows_up_to_each_value() -> None:
     (axes,) = figure.axes
     first = axes.lines[0]
     corners = [*zip(first.get_xdata(), first.get_ydata(), strict=True)]
-    # By hand: a quarter each, and the two at 2 on top of one another.
+    # By hand: each value is a quarter, and the two values of 2 make one step of two quarters.
     assert corners == [(1, 0), (1, 25), (2, 25), (2, 50), (2, 50), (2, 75), (3, 75), (3, 100)]
     marks = [
         (line.get_xdata()[0], line.get_ydata()[0])
         for line in axes.lines
         if len(line.get_xdata()) == 1
     ]
-    # The least value that so many do not exceed: 2 of 4, 4 of 4; 50 and 95 of 100.
+    # A percentile is the least value that this share does not exceed: 2 of 4, 4 of 4; 50 and 95
+    # of 100.
     assert marks == [(2, 50), (3, 95), (50, 50), (95, 95)]
     assert [one.get_text() for one in axes.texts] == ["a", "b"]
 
@@ -427,7 +428,7 @@ def test_conditions_take_units_and_bare_names(tmp_path: Path) -> None:
     kept = tmp_path / "grid.results"
     assert len(rows_of(kept)) == 12
     assert len(rows_of(kept, ["spare<15%", "victim!=fifo"])) == 3
-    # A column of the file that is none of the table.
+    # The file has this column, but the table does not.
     assert len(rows_of(kept, ["frontier=single"])) == 12
     assert len(rows_of(grid_rows(), ["victim=d-choices", "seed=2"])) == 6
 

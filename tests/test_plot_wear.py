@@ -1,4 +1,4 @@
-"""Pictures of wear show what results hold, and the command chooses among them."""
+"""Pictures of wear show the figures of results, and the command chooses the right picture."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_a_line_falls_at_each_failure_and_points_are_those_of_every_run(
         assert life is not None
         x, y = np.array(line.get_xdata()), np.array(line.get_ydata())
         for writes, bad in dict(life.failures).items():
-            # The last that failed at this write. Of 200 blocks one is half a percent.
+            # Several blocks may fail at one write; the last counts. One of 200 blocks is 0.5%.
             assert y[x == writes].min() == 100 - bad / 2
         assert (y[0], y[-1]) == (100, 100 - life.failures[-1][1] / 2)
         shown = sorted(points.lines[0].get_xdata())
         ends = [life.first_failure, life.system_failure]
         assert shown == sorted(one for end in ends for one in end.run_values)
-        # 18 blocks of reserve, and the one that was needed.
+        # A reserve of 18 blocks, and the block that exceeds it: 19 of 200 failed.
         assert set(points.lines[0].get_ydata()) == {99.5, 90.5}
 
 
@@ -125,9 +125,9 @@ def test_the_command_draws_what_fits_or_what_was_asked_for(
 ) -> None:
     made = command(name, *TYPED, "--victim", "greedy", "--runs", 2, *typed, "--plot", "a.svg")
     assert made.returncode == 0, made.stderr
-    # Of small drives and short runs there are doubts.
+    # Small drives and short runs cause warnings.
     assert all(line.startswith("warning: ") for line in made.stderr.splitlines())
-    # Texts are outlines; what they say is in comments beside them.
+    # Texts are drawn as outlines; comments beside them hold the words.
     assert f"<!-- {shown} -->" in (tmp_path / "a.svg").read_text()
 
 

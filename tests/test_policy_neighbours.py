@@ -1,4 +1,4 @@
-"""Files beside a policy's file: which of them it imports, and that no other one counts."""
+"""Files beside a policy's file: only those that it imports belong to its digest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flashgc.policy_files import Files, load_policy
 from flashgc.store import Contents, key_of
 
 DRIVE = {"blocks": 64, "pages_per_block": 16}
-#: A policy whose choice is what ``helper`` says.
+#: A policy that depends on its neighbour ``helper``.
 MINE = """from helper import DRAWS
 def pick(blocks):
     return min(blocks.draw(DRAWS), key=blocks.count)
@@ -122,7 +122,7 @@ def test_what_is_imported_is_what_was_found(tmp_path: Path) -> None:
     pick: Any = load_policy(f"python:{tmp_path}/mine.py:pick", "victim")
     *areas, mine, lazy, seed = pick(None)
     assert areas == [3, 3, 3, 3]
-    assert mine.pick is pick  # One that is imported by what it imports is not loaded twice.
+    assert mine.pick is pick  # An indirect import is not loaded twice.
     assert lazy == 7
     import random
 
@@ -209,7 +209,7 @@ def test_a_key_has_the_contents_of_what_is_imported_under_their_names(tmp_path: 
 
 
 class Meddling(Executor):
-    """Runs cells at once; somebody writes a file after the first."""
+    """Runs cells immediately, and changes a file after the first one."""
 
     def __init__(self, place: Path, text: str) -> None:
         self.place, self.text, self.ran = place, text, 0
@@ -249,4 +249,4 @@ def test_a_neighbour_that_changes_is_named_and_the_others_run(tmp_path: Path) ->
     again = flashgc.sweep(grid, results=tmp_path / "r")
     assert (again.ran, again.found) == (3, 3)
     written(tmp_path, helper="DRAWS = 1\n")
-    assert flashgc.sweep(grid, results=tmp_path / "r").ran == 3  # Nothing was kept as of these.
+    assert flashgc.sweep(grid, results=tmp_path / "r").ran == 3  # No earlier result counts as theirs.

@@ -1,4 +1,4 @@
-"""Placements written in Python: what they decide, on every kind of drive, and how they fail."""
+"""Placements written in Python: their decisions on every kind of drive, and their failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
 
 
 def same(mine: flashgc.Result, built_in: flashgc.Result) -> None:
-    """Both did the same work, and there was some."""
+    """Asserts that both results have equal work, and that there was some."""
     assert mine.copied_pages == built_in.copied_pages
     assert mine.erases == built_in.erases
     assert mine.run_values == built_in.run_values
@@ -120,7 +120,7 @@ def test_a_stored_drive_decides_as_with_the_built_in_rule_and_opens_again(tmp_pa
     mine, built_in = worked("mine", f"python:{FILE}:Dac"), worked("built-in", "dac")
     for count in ("host_pages_written", "copied_pages", "collections", "erases"):
         assert mine[count] == built_in[count] > 100, count
-    # It cannot be saved, so it is made anew, and is told what the drive holds.
+    # The object cannot be saved: a new one is created, and gets the drive's content as events.
     with flashgc.Device.open(tmp_path / "mine", allow_python=True) as drive:
         drive.write(0, bytes([7]) * 4096)
         work(drive, 3000)
@@ -246,7 +246,7 @@ def test_ctrl_c_ends_a_run_and_shows_what_there_is() -> None:
 
 
 class Counts(Dac):
-    """Changes with every question."""
+    """Returns another class at every call."""
 
     asked = 0
 
@@ -282,7 +282,7 @@ class Shared(Dac):
 @pytest.mark.parametrize("rule", [Dac, Dac(), ZombieDac, SepBit])
 def test_good_placements_conform(rule: object) -> None:
     done = flashgc.check_placement(rule)
-    # The verbs, and two workloads for each of two victim policies.
+    # The methods, and two workloads for each of two victim policies.
     assert len(done.checks) == 5
     assert done.picks > 1000
 

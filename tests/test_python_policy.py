@@ -1,4 +1,4 @@
-"""Victim policies written in Python: what they see, what they decide, how they fail."""
+"""Victim policies written in Python: their view of blocks, their decisions, their failures."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_views_are_read_only_current_and_not_copied() -> None:
 
     flashgc.run(victim=look, **{**SMALL, "runs": 1})
     assert len({(block, address) for block, address, _ in seen}) == 1
-    # One erase a collection with the single frontier, seen one collection later. The first blocks
-    # collected were erased from the start, which takes no erase.
+    # With the single frontier, each collection erases one block, and the next pick sees it. The
+    # first blocks were already erased at the start.
     assert seen[-1][2] - seen[100][2] == len(seen) - 101
 
 
@@ -135,7 +135,7 @@ def test_a_view_outlives_its_drive() -> None:
         return lowest_greedy(blocks)
 
     result = flashgc.run(victim=keep, **{**SMALL, "runs": 1})
-    flashgc.run(victim="greedy", **SMALL)  # Memory that was freed would now be used again.
+    flashgc.run(victim="greedy", **SMALL)  # Another run would reuse freed memory.
     blocks, valid, counts = kept
     # The drive is full: valid pages of all blocks are its logical pages.
     assert int((valid & 0x7FFF).sum()) == result.config.logical_pages
@@ -302,7 +302,7 @@ def test_a_file_of_policies_that_cannot_be_loaded(
 
 
 class Stateful:
-    """Reads its randomness from elsewhere than the drive's stream."""
+    """Takes random numbers from another source than the drive's stream."""
 
     count = 0
 

@@ -1,4 +1,4 @@
-"""The findings of a ranking: each is made when its rule says so, and not otherwise."""
+"""The findings of a ranking: each appears exactly if its rule is true."""
 
 from __future__ import annotations
 

@@ -380,7 +380,7 @@ def served_threads(pid: int) -> dict[str, int]:
 
 @pytest.mark.skipif(not may_come_first(), reason="this user's threads may not come first")
 def test_the_threads_of_a_drive_with_a_clock_come_first(tmp_path: Path) -> None:
-    """The command sets the threads' priority, since root's server has dropped its rights by then."""
+    """The command sets the threads' priority, because root's server has dropped its rights."""
     file, socket = made(tmp_path / "drive.flash"), tmp_path / "nbd"
     server = subprocess.Popen(
         [*COMMAND, "device", "serve", str(file), "--nbd", f"unix:{socket}", "--realtime",

@@ -249,7 +249,7 @@ def test_a_follower_that_stood_still_goes_on_behind_log_that_is_gone(stand: Stan
 
 
 def test_a_follower_that_stood_still_knows_what_became_dirty_last(stand: Stand) -> None:
-    """It gets the checkpoint and the later dirty pages at once, and hints only the latter."""
+    """It reads the checkpoint and the later changes at once, and hints the changed pages."""
     ask = stand.cluster.ask
     # The unread log must fit into the socket's buffer, or the server would send the rest later.
     ask("ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()")

@@ -319,7 +319,7 @@ def test_copies_of_shared_extents_are_not_hinted_where_the_old_data_are(place: P
 
 @on_ext4
 def test_lost_events_are_counted_and_forgotten(place: Place) -> None:
-    """If the ring buffer overflows, the set of dirty pages is cleared, so no page stays for ever."""
+    """If the ring buffer overflows, the set of dirty pages is cleared, so none stays for ever."""
     path = place.file()
     follower = _core.PageCacheFollower(Path(place.device), "ext4", 4096)
     for _ in range(4):

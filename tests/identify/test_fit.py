@@ -1,4 +1,4 @@
-"""The arithmetic of `flashgc identify`: curves, fits, Zipf's law on a small drive."""
+"""The arithmetic of `flashgc identify`: curves and fits, and Zipf's law on a small drive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc.studies.identifying.measurements import Point
 from flashgc.studies.identifying.workloads import condition, harmonic, zipf
 
 CAPACITY = 10**12
-#: How write amplification follows the spare factor, for one workload each.
+#: Write amplification as a function of the spare factor, one function per workload.
 LAWS = (lambda s: 0.5 / s, lambda s: 0.7 / s + 0.1, lambda s: 0.4 / s + s)
 
 
@@ -31,7 +31,7 @@ def logs_at(spare: float) -> np.ndarray:
     return np.log([[law(spare) for law in LAWS]])
 
 
-#: Of points that are measured to 2%.
+#: Weights of points with a measurement error of 2%.
 WEIGHTS = np.full(len(LAWS), 1 / (0.02**2 + SIMULATION_ERROR**2))
 
 
@@ -42,7 +42,7 @@ def curve(spares: tuple[float, ...] = GRID) -> Curve:
 @pytest.mark.parametrize("spare", [0.05, 0.123, 0.31])
 def test_a_fit_finds_the_spare_factor_between_simulated_ones(spare: float) -> None:
     made = fit(points(spare), curve(), relative=False)
-    # Neighbours of the fine grid are 0.35% apart; the parabola is off by a little more.
+    # Points of the fine grid are 0.35% apart; the fit by a parabola errs slightly more.
     assert made.spare == pytest.approx(spare, rel=0.004)
     assert max(map(abs, made.errors)) < 0.01
     assert made.scale == 1
@@ -57,7 +57,8 @@ def test_a_fit_of_the_shape_finds_the_factor() -> None:
 
 
 def test_chi_square_is_the_sum_of_squared_errors_over_their_variances() -> None:
-    # One spare factor leaves nothing to fit: 10%, -5% and 0% off, measured to 2%, 1% and 4%.
+    # With one spare factor nothing is fitted. Points are off by 10%, -5% and 0%, with errors of 2%,
+    # 1% and 4%.
     known = Curve(np.array([0.1]), np.log([[2.2, 1.9, 4.0]]))
     names, errors = ("uniform", "80/20", "95/5"), (0.02, 0.01, 0.04)
     measured = [
@@ -81,7 +82,7 @@ def test_the_fit_has_the_least_chi_square_of_the_profile() -> None:
 
 
 def test_the_interval_of_the_spare_factor_is_where_chi_square_stays_within_the_limit() -> None:
-    # With one spare factor too many, every amplification is off by what the laws say.
+    # At the ends of the interval, the laws give the difference of each amplification.
     made = within(points(0.12), curve(), 9.0, relative=False)
     assert made is not None
     for end in (made.low, made.high):
@@ -90,7 +91,7 @@ def test_the_interval_of_the_spare_factor_is_where_chi_square_stays_within_the_l
     assert made.low < 0.12 < made.high
     assert not made.is_open_below
     assert not made.is_open_above
-    # Ten times the error: an interval ten times as wide, about.
+    # Ten times the error makes the interval about ten times as wide.
     wide = within(points(0.12, error=0.2), curve(), 9.0, relative=False)
     assert wide is not None
     assert (wide.high - wide.low) / (made.high - made.low) == pytest.approx(9, rel=0.3)
@@ -108,7 +109,7 @@ def test_an_interval_at_the_end_of_what_was_simulated_is_open() -> None:
 
 @pytest.mark.parametrize(("relative", "curves"), [(False, 3), (True, 1)])
 def test_true_schemes_are_rejected_as_often_as_is_said(relative: bool, curves: int) -> None:
-    # Curves that differ by a tilt: the more of them, the better the best of them fits by chance.
+    # The curves differ by a tilt. The more there are, the better the best one fits by chance.
     spares = np.array(GRID[3:7])
     tilts = np.linspace(-0.2, 0.2, curves) if curves > 1 else np.zeros(1)
     laws = np.log([[0.5 / s, 0.7 / s + 0.1, 0.4 / s + s, 0.3 / s + 0.4, 0.45 / s] for s in spares])

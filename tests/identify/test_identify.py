@@ -1,4 +1,4 @@
-"""`flashgc identify` on drives that we made ourselves: what is found, what cannot be told."""
+"""`flashgc identify` on simulated drives: the schemes that it finds, and its doubts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flashgc.studies.identifying.outcome import FalseBest, false_best
 from flashgc.studies.identifying.schemes import Scheme, parse
 from flashgc.studies.identifying.workloads import condition
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 #: Three schemes with different curves.
@@ -31,7 +31,7 @@ WORKLOADS = ("uniform", "80/20", "90/10", "zipf:theta=0.9")
 
 
 def measured(name: str, scheme: str, spare: float, factor: float = 1) -> Drive:
-    """A drive of the size that --quick simulates, with another seed, measured without error."""
+    """A drive of --quick's size, simulated with another seed, without measurement error."""
     points = []
     for workload in WORKLOADS:
         one = condition(workload, 10**12)
@@ -95,7 +95,7 @@ def test_the_spare_factor_has_an_interval(found: Identification) -> None:
         best = one.best.explanation
         assert interval.low < best.fits[0].spare < interval.high
         assert interval.low < spare < interval.high < 1.2 * interval.low
-        # It has no more than the spare factors that fit: at its ends, chi-square is at the limit.
+        # The interval ends where the fit fails: there chi-square is at its limit.
         assert best.intervals == (interval,)
         (said,) = (finding for finding in one.findings if finding.id == "spare-interval")
         assert said.evidence == {"low": interval.low, "high": interval.high}
@@ -108,7 +108,7 @@ def test_what_is_said_of_the_whole_list_has_its_rate_of_false_explanations(
     found: Identification,
 ) -> None:
     said = {finding.id: finding for finding in found.drives[0].findings}
-    # Three schemes were tried: for them nobody has measured it.
+    # The rate of false best schemes is not known for a list of three schemes.
     assert "false-best-unknown" in said
     listed = replace(found.drives[0], false_best=FalseBest(50, 20, 7, 0.02))
     said = {finding.id: finding for finding in findings(listed)}
@@ -131,7 +131,7 @@ def test_what_is_said_of_the_whole_list_has_its_rate_of_false_explanations(
 def test_the_whole_list_has_the_rate_that_ships(
     drives: list[Drive], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Three schemes stand for the list.
+    # Three schemes replace the full list.
     listed = tuple(map(parse, SCHEMES))
     monkeypatch.setattr("flashgc.studies.identifying.identify.schemes", lambda: listed)
     given = {"quick": True, "blocks": 256, "cache": cache}
@@ -182,7 +182,7 @@ def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
     assert names == {"random pool", "d-choices:d=1,c=0 pool"} or names == set(twins)
     first, second = one.alike
     assert first.explanation.chi_square == second.explanation.chi_square
-    # No workload can tell twins apart.
+    # No workload distinguishes twins.
     assert all(further.spread == 0 for further in one.further)
     assert all(further.pairs_told_apart == 0 for further in one.further)
     assert one.deciding is None
@@ -192,7 +192,7 @@ def test_schemes_with_the_same_curve_cannot_be_told_apart(cache: Path) -> None:
 
 
 def test_a_spare_factor_that_a_scheme_cannot_have_is_left_out() -> None:
-    # Six regions keep twelve blocks: more than 4% of 256. A round may have nothing else.
+    # Six regions reserve twelve blocks, more than 4% of 256. A round may have only this scheme.
     scheme, where = parse("greedy pool dac:regions=6"), condition("uniform", 10**12)
     curves = Curves(QUICK)
     for spare in (0.04, 0.2):
@@ -218,13 +218,13 @@ def test_the_further_workload_is_the_one_that_differs_most(cache: Path) -> None:
     deciding = one.deciding
     assert deciding is not None
     assert deciding == one.further[0]
-    # Greedy rises with skew, cost-benefit falls: more so, the more of it there is.
+    # With skew, greedy writes more and cost-benefit less; a strong skew separates them best.
     assert deciding.workload in ("99/1", "95/5", "zipf:theta=1", "zipf:theta=1.2")
     assert deciding.spread > 0.5
     gains = [further.best_two for further in one.further]
     assert gains == sorted(gains, reverse=True)
     assert (deciding.pairs, deciding.pairs_told_apart) == (1, 1)
-    # What it predicts is what it says, and uniform writes, which both have alike, tell nothing.
+    # Uniform writes cannot decide, because both schemes have equal figures there.
     uniform_too = next(further for further in one.further if further.workload == "uniform")
     assert uniform_too.pairs_told_apart == 0
     assert uniform_too.best_two < 9 < deciding.best_two
@@ -260,7 +260,7 @@ def test_relative_values_tell_the_shape(cache: Path) -> None:
     assert one.best is not None
     assert one.best.explanation.scheme.name == "cost-benefit pool"
     (fit,) = one.best.explanation.fits
-    # Scale and spare factor are known together only: uniform writes have 1 by both.
+    # Only scale and spare factor together are determined: for uniform writes they give 1.
     assert fit.predicted[0] == pytest.approx(1, abs=0.03)
 
 
@@ -397,8 +397,8 @@ def test_the_published_measurements_are_read() -> None:
 
 
 def test_the_number_of_blocks_is_found_where_it_matters(cache: Path) -> None:
-    # With the same pages, the open block of a drive of few blocks is a larger part of it: pages
-    # that are written most die in it. At zipf 1 these have much of the writes.
+    # On a drive with few blocks, the open block is a larger share. The hottest pages are
+    # overwritten while it is open. At zipf 1 they get much of the writes.
     points = []
     for workload in (*WORKLOADS, "95/5", "zipf:theta=1"):
         one = condition(workload, 10**12)

@@ -1,4 +1,4 @@
-"""CSV files of measurements: what is read, and what is refused where."""
+"""CSV files of measurements: accepted columns, and errors with their place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_drives_come_in_their_order_with_their_points(tmp_path: Path) -> None:
     assert [point.write_amplification for point in first.points] == [2.5, 2.75]
     assert [point.error for point in (*first.points, *second.points)] == [0.03, 0.03, 0.01]
     hot = second.points[0].condition
-    # Hot pages are scattered, as on a drive that is measured.
+    # Hot pages are scattered, as in measurements of real drives.
     assert hot.spec == "classes:pages=10/90,shares=90/10" == condition("90/10", 10**12).spec
     assert (hot.writes, hot.warmup) == ("5x", "60%")
     assert first.points[1].condition.pages == 10**12 // 4096
@@ -45,7 +45,7 @@ def test_counters_give_write_amplification(tmp_path: Path) -> None:
 def test_columns_of_a_published_table_are_left_out(tmp_path: Path) -> None:
     text = "drive,seconds,workload,write_amplification,write_p50_us,write_amplification_sd\n"
     made = table(written(tmp_path, text + "A,550,uniform,2.5,3215,0.1\nA,10,80/20,2.75,3261,0.1\n"))
-    # Beside the column itself, one that is called nearly so is another one.
+    # A column with a similar name is not taken for the known one.
     assert made.left_out == ("seconds", "write_p50_us", "write_amplification_sd")
     (drive,) = made.drives
     assert [point.write_amplification for point in drive.points] == [2.5, 2.75]

@@ -1,4 +1,4 @@
-"""Drives whose scheme is in the list or not: how often `flashgc identify` names a wrong one."""
+"""How often `flashgc identify` names a wrong scheme, if the right one is listed or not."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flashgc.studies.identifying.identify import QUICK, identify
 from flashgc.studies.identifying.schemes import parse, schemes
 from flashgc.terminal.progress import Bars
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
-#: Schemes among which there are pairs that look alike.
+#: Schemes with pairs of similar curves.
 ALIKE = (
     "greedy single",
     "d-choices:d=10 single",
@@ -53,7 +53,7 @@ def test_schemes_of_the_list_are_found_again(document: dict[str, Any]) -> None:
     found = recover.of_list(rows)
     assert {row["name"] for row in rows} == set(SCHEMES)
     assert found["among"] == found["first"] == 6
-    # One of twenty is rejected by chance.
+    # One of twenty right schemes is rejected by chance.
     assert found["explained"] >= 5
 
 
@@ -62,7 +62,7 @@ def test_rules_outside_the_list_are_rejected_where_they_differ(document: dict[st
     assert len({row["family"] for row in rows}) == len(FAMILIES)
     rate = outcome.rate_of(document)
     assert (rate.drives, rate.workloads, rate.noise) == (6, 7, 0.02)
-    # All but those that look like greedy. Without a limit all six were explained.
+    # Only drives similar to greedy are explained. Without the limit, all six would be.
     assert rate.explained <= 2
 
 
@@ -71,7 +71,7 @@ def test_the_interval_of_the_spare_factor_has_the_true_one(document: dict[str, A
     inside = [low <= row["spare"] <= high for row in rows for low, high in [row["spares"]]]
     assert sum(inside) >= 5
     widths = [high / low - 1 for row in rows for low, high in [row["spares"]]]
-    # An error of 2% on each of seven workloads says the spare factor to some percent of it.
+    # With an error of 2% on seven workloads, the spare factor is known to a few percent.
     assert 0.02 < statistics.median(widths) < 0.15
 
 
@@ -107,7 +107,7 @@ def test_the_rate_that_is_printed_is_that_of_the_drives_in_the_file() -> None:
 
 @pytest.mark.parametrize("name", [outcome.KNOWN, outcome.UNKNOWN])
 def test_drives_of_the_file_are_made_and_fitted_anew(name: str, cache: Path) -> None:
-    # One that was explained and one that was not, as far as there are both.
+    # One explained row and one unexplained row, if both exist.
     rows = of(outcome.document(), name)
     some = {outcome.is_explained(row): row for row in rows}.values()
     for row in some:

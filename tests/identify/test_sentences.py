@@ -1,4 +1,4 @@
-"""The sentences of an identification, of outcomes that are made by hand."""
+"""The sentences of an identification, on hand-made outcomes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_rate_of_false_explanations_is_known_of_the_list_alone() -> None:
     assert "false-best" not in unknown
     assert unknown["false-best-unknown"].gravity == "doubt"
     assert unknown["false-best-unknown"].claim.startswith("Other schemes may look like one of")
-    # Where nothing explains the curve, no explanation can be false.
+    # If no scheme explains the curve, there is no sentence about a false best scheme.
     bad = said(identified(BEST, false_best=None, is_explained=False))
     assert not {"false-best", "false-best-unknown"} & bad.keys()
 

@@ -1,4 +1,4 @@
-"""The notebooks of the documents are executed, and show what comes of it."""
+"""The notebooks of the documents are executed, and their stored outputs are right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from notebooks import NOTEBOOKS, ROOT, executed
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[list[Any]]:
-    """What the cells show, without what may change from machine to machine: pixels and digests."""
+    """The outputs of the cells, without pixels and digests, which depend on the machine."""
     return [[seen(one) for one in cell.get("outputs", [])] for cell in notebook.cells]
 
 
@@ -56,7 +56,7 @@ def figures(name: str) -> str:
 
 
 def test_the_figures_are_those_of_the_models() -> None:
-    # The model's figure for 10% spare and 64 pages a block, which its own tests establish.
+    # The model's figure for 10% spare and 64 pages a block; tests of the model check it.
     assert "greedy 4.8213, simulation 4.82" in figures("first-look")
     shown = figures("grid")
     for spare in ("0.05", "0.10", "0.15", "0.20", "0.25", "0.30"):

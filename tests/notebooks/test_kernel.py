@@ -20,7 +20,7 @@ from flashgc import _notebook_progress
 from flashgc._tracebacks import theirs
 from flashgc.keywords import CompareKeywords, RunKeywords
 
-#: What the cells do, by name.
+#: The code of the cells, by name.
 CELLS = {
     "import": "import flashgc, flashgc.plot\nsmall = dict(blocks=100, pages_per_block=16)",
     "config": "def mine():\n    return flashgc.run(victim='gredy', **small)\nmine()",
@@ -43,7 +43,7 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def done() -> dict[str, nbformat.NotebookNode]:
-    """The cells with what came of them."""
+    """The cells with their outputs."""
     made = [nbformat.v4.new_code_cell(text) for text in CELLS.values()]
     notebook = nbformat.v4.new_notebook(cells=made)
     client = nbclient.NotebookClient(notebook, timeout=120, allow_errors=True)
@@ -121,7 +121,7 @@ def test_stop_leaves_a_result(done: dict[str, nbformat.NotebookNode]) -> None:
 
 
 class Page:
-    """What a page shows of a bar."""
+    """Records the texts of a progress bar on a page."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -146,7 +146,7 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
     bar.show(0.25, "simulating", 5000, "programs")
     clock[0] += 0.1
     bar.show(0.5, "simulating", 6000, "programs")
-    # A quarter took 3 s, so three quarters take 9 s.
+    # The first quarter took 3 s, so the rest takes 9 s.
     assert page.seen == ["simulating, 25%, 5 000 programs, 9 s left"]
     assert '<progress max="1" value="0.2500">' in bar._repr_html_()
     bar.close()
@@ -167,7 +167,7 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
 def test_notebooks_complete_every_keyword(
     call: str, keywords: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Jedi writes its cache in place: another process would read half of a file.
+    # Jedi writes its cache in place, so another process could read an incomplete file.
     monkeypatch.setattr(jedi.settings, "cache_directory", tmp_path)
     names = {"flashgc": flashgc}
     completions = jedi.Interpreter(call, [names]).complete()

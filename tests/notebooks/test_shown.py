@@ -25,7 +25,7 @@ TIMED: dict[str, Any] = {"kind": "timed", "device": "mlc", "blocks": 256, "reque
 
 
 def documents(folder: Path) -> Iterator[Document]:
-    """One of each."""
+    """A document of each kind."""
     yield flashgc.run("hotcold:f=0.2,r=0.8", runs=2, **DRIVE)
     yield flashgc.run(runs=2, arrivals="poisson:rate=100", **TIMED)
     yield flashgc.compare(["greedy", "fifo"], runs=2, frontier=["single", "pool"], **DRIVE)
@@ -89,7 +89,7 @@ def test_a_document_is_one_line_as_text(shown: list[Document]) -> None:
 
 
 def table(text: str) -> ET.Element:
-    """The table, which must be well formed."""
+    """The parsed table; fails if it is not well formed."""
     return ET.fromstring(text)
 
 

@@ -1,4 +1,4 @@
-"""Files of results for the tests of the page: small ones that are run, large ones that are made."""
+"""Files of results for the tests of the page: small ones from runs, large invented ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRID = {
 
 
 def run(path: Path) -> Path:
-    """A grid of 144 cells, of which those with the least spare and sepbit cannot be."""
+    """Runs a grid of 144 cells; those with sepbit and the least spare space are refused."""
     flashgc.sweep(GRID, results=path)
     return path
 
@@ -35,7 +35,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def make(path: Path, asked: Sequence[dict[str, Any]]) -> Path:
-    """A file of results for these options; figures follow from the place in the list."""
+    """A file with a result for each entry of ``asked``; figures follow from the index."""
     with Store(path) as store:
         for place, options in enumerate(asked):
             status = options.pop("status", "result")
@@ -47,7 +47,7 @@ def make(path: Path, asked: Sequence[dict[str, Any]]) -> Path:
             if "figure" in options:
                 result["write_amplification"] = options.pop("figure")
             else:
-                # Each figure once, and not in their order.
+                # Every figure is different, and their order is not the list's.
                 result["write_amplification"] = 1 + (place * 7919 % 10_007) / 1000
             reason = options.pop("reason", "")
             kept = Kept(status, {}, result if status == "result" else None, reason, 0.01, options)
@@ -66,7 +66,7 @@ RESULT: dict[str, Any] = {
 
 
 def document(page: Path) -> dict[str, Any]:
-    """What the programs of a page read."""
+    """The JSON document that the scripts of a page read."""
     found = re.search(
         r'<script id="data" type="application/json">(.*?)</script>', page.read_text("utf-8"), re.S
     )
@@ -76,7 +76,7 @@ def document(page: Path) -> dict[str, Any]:
 
 
 def values(column: dict[str, Any]) -> list[Any]:
-    """The values of a column of it, a row each."""
+    """The values of a column of the document, one for each row."""
     if "values" in column:
         return list(column["values"])
     return [column["words"][place] for place in column["places"]]

@@ -1,4 +1,4 @@
-"""``flashgc report``: what the page says, and what is refused. No browser is needed."""
+"""``flashgc report``: the content of the page, and its errors. No browser is needed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_options_are_counted_where_their_combinations_are_not_all_there(tmp_path
 def test_the_quantiles_are_those_of_the_intervals(results: Path, tmp_path: Path) -> None:
     flashgc.report(results, tmp_path / "page.html")
     two, three = document(tmp_path / "page.html")["quantiles"]
-    # Of two values one apart the deviation is 0.5 ** 0.5, of 0, 1, 2 it is 1.
+    # The deviation of two values that differ by 1 is 0.5 ** 0.5; that of 0, 1, 2 is 1.
     assert two == pytest.approx((half_width([0.0, 1.0]) or 0) / 0.5, rel=1e-12)
     assert three == pytest.approx((half_width([0.0, 1.0, 2.0]) or 0) * 3**0.5, rel=1e-12)
 
@@ -133,7 +133,7 @@ def test_nothing_comes_from_elsewhere_and_only_its_own_program_may_run(
     )
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids)), "each id once"
-    # Pages are sent by mail: without its data it is small.
+    # People mail the page, so it must be small apart from its data.
     assert len(text) - len(re.findall(r"json\">(.*?)</script>", text, re.S)[0]) < 150_000
 
 

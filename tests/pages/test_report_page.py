@@ -55,7 +55,7 @@ def show(window: Browser, file: Path, width: int = 1400, height: int = 900) -> N
 
 
 def choose(window: Browser, place: str, word: str) -> None:
-    """Takes a word of a menu."""
+    """Chooses a word in a menu."""
     window.run(f"""
         const menu = document.querySelector('[data-place="{place}"], [data-held="{place}"]');
         menu.selectedIndex = [...menu.options].findIndex((one) => one.text === {json.dumps(word)});
@@ -75,7 +75,7 @@ def search(window: Browser, text: str) -> None:
 
 
 def order(window: Browser) -> list[int]:
-    """The numbers of all rows as the table has them, scrolled from its begin to its end."""
+    """The numbers of all rows in the table's order, found by scrolling through it."""
     found: list[int] = window.run("""
         const box = document.getElementById('box'), found = new Map();
         for (box.scrollTop = 0; ; box.scrollTop += box.clientHeight / 2) {
@@ -116,7 +116,7 @@ def same_as(window: Browser, expected: View) -> None:
 
 
 def _name(x: Any) -> str:
-    """A number as JSON from the browser, as Python writes it."""
+    """A value from the browser's JSON, as Python writes it."""
     return str(int(x)) if isinstance(x, float) and x.is_integer() else str(x)
 
 
@@ -141,7 +141,7 @@ def test_it_draws_what_the_view_computes(page: Browser, results: Path) -> None:
     zipf = chosen(rows, workload="zipf:theta=0.9")
     same_as(page, view(zipf, y="erases", panels="placement"))
     choose(page, "panels", "none")
-    choose(page, "x", "victim")  # They change places.
+    choose(page, "x", "victim")  # The two options exchange their menus.
     choose(page, "placement", "none")
     some = chosen(zipf, placement="none")
     same_as(page, view(some, x="victim", y="erases", by="spare"))
@@ -343,7 +343,7 @@ def test_columns_sort_as_in_python(page: Browser, results: Path, name: str) -> N
 
 
 def _downwards(rows: list[dict[str, Any]], name: str) -> list[int]:
-    """Rows with the largest first; those without a value are the last."""
+    """Indices of rows by descending value; rows without a value come last."""
     known = [index for index, row in enumerate(rows) if row.get(name) is not None]
     known.sort(key=lambda index: rows[index][name], reverse=True)  # equal ones keep their order
     return known + [index for index, row in enumerate(rows) if row.get(name) is None]
@@ -451,7 +451,7 @@ def test_it_prints_on_pages_with_all_columns(file: Path, window: Browser) -> Non
     )  # fmt: skip
     pdf = base64.b64decode(made["data"])
     assert 3 <= pages_of(pdf) <= 6
-    window.until("!document.getElementById('paper').firstChild")  # It is for the screen again.
+    window.until("!document.getElementById('paper').firstChild")  # Back on the screen.
     window.run("dispatchEvent(new Event('beforeprint'))")
     window.emulate("Emulation.setEmulatedMedia", media="print")
     window.emulate(
@@ -571,13 +571,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     began = time.monotonic()
     assert flashgc.report(made, folder / "page.html") == 10_000
-    # About 5 s on a slow core.
+    # This takes about 5 s on a slow core.
     assert time.monotonic() - began < 60
     return folder / "page.html"
 
 
 def timed(window: Browser, script: str) -> float:
-    """Milliseconds until what a script changes has been laid out."""
+    """Milliseconds until the layout is done after a script's changes."""
     took: float = window.run(
         f"const began = performance.now(); {script}; document.body.offsetHeight;"
         "return performance.now() - began"
@@ -624,7 +624,7 @@ def test_ten_thousand_cells_open_and_answer_at_once(large: Path, window: Browser
         for victim, spare in zip(rows["victim"], rows["spare"], strict=True)
     )
     assert window.text("found").startswith(f"{found} of 10\u202f000 cells")
-    # On an idle slow core: opened in about 1 s, sorted within 60 ms, searched within 60 ms.
+    # An idle slow core takes about 1 s to open, and at most 60 ms to sort and to search.
     told = f"opened in {opened:.2f} s, sorted in {sort} ms, searched in {typing} ms"
     assert opened < 15, told
     assert max(sort) < 1500, told

@@ -1,4 +1,4 @@
-"""Every scheme on every public trace: the tables and the pictures that are made of the cells."""
+"""Every scheme on every public trace: the tables and pictures made from the cells."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SHIPPED = ROOT / "data" / "pgbench-ext4.csv.zst"
 
 
 def kept(path: Path) -> list[dict[str, str]]:
-    """The rows of a file."""
+    """The rows of a CSV file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def lines(name: str, gap: Gap) -> Iterable[dict[str, Any]]:
-    """The rows of a report in pages, as docs/results has them: the command counts bytes."""
+    """The rows of a report counted in pages, as in docs/results; the command counts bytes."""
     rounding = gap.bound or 1.0
     for row in gap:
         yield {
@@ -59,13 +59,13 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
         writer.writerows(lines("shipped", found))
     (again,) = gap_tables.gaps(out)
     told = [one.sentence for one in gap_tables.findings(again)]
-    # Those of the runs stand in no row of a report.
+    # Findings of single runs are in no row of a report.
     assert told == [one.sentence for one in found.findings if one.id in RULES]
     assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
 
 
-#: Two schemes and greedy on three workloads; on the third greedy writes 1.04 and does not count,
-#: and on the second scheme a has no room at 7%.
+#: Two schemes and greedy on three workloads. The third workload does not count, because greedy
+#: writes only 1.04. On the second one, scheme a does not fit at 7%.
 HAND = """workload,scheme,spare,blocks,pages_per_block,overwrite,write_amplification,half,why
 one,greedy,0.07,10,4,1.5,3.0,0.1,
 one,greedy,0.125,10,4,1.5,2.0,0.1,
@@ -99,7 +99,7 @@ def test_tables_of_a_hand_worked_example(tmp_path: Path) -> None:
     path.write_text(HAND)
     found = trace_tables.cells(path)
     assert (found.counted, found.roomy) == (("one", "two"), ("one",))
-    # Ratios of a: 1.5 / 2 and 1.8 / 2; of b: 1.2 / 2 and 2.2 / 2. Places on workload one alone.
+    # Ratios of a: 1.5 / 2 and 1.8 / 2; of b: 1.2 / 2 and 2.2 / 2. Ranks are of workload one alone.
     assert trace_tables.schemes(found)[1:] == [
         ("a", "0.825", "0.750", "0.900", "2", "1.0", "2.0"),
         ("b", "0.850", "0.600", "1.100", "2", "3.0", "1.0"),
@@ -109,7 +109,7 @@ def test_tables_of_a_hand_worked_example(tmp_path: Path) -> None:
     assert [line[-1] for line in trace_tables.workloads(found)[1:]] == [
         "", "no room for 1", "too gentle",
     ]  # fmt: skip
-    # greedy, a, b are 2, 1, 3 and then 3, 2, 1: one pair of three in the same order.
+    # Ranks of greedy, a, b are 2, 1, 3 and then 3, 2, 1: one pair of three keeps its order.
     assert trace_tables.stability(found)[1][1] == "-0.33"
 
 
@@ -176,7 +176,7 @@ def test_what_the_document_says_in_words_is_what_the_cells_say() -> None:
 
 
 def test_both_scripts_measure_the_same_greedy() -> None:
-    """A gap report in pages, and the cell of the same trace at the same spare factor."""
+    """Greedy in a gap report equals the cell of the same trace and spare factor."""
     found = trace_tables.cells(RESULTS / trace_tables.FILE)
     for gap in gap_tables.gaps(RESULTS / gap_tables.FILE):
         greedy = next(row for row in gap.online if row.name == "greedy")

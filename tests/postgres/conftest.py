@@ -1,4 +1,4 @@
-"""What the tests on PostgreSQL share: whether it is there, and a cluster of their own."""
+"""Helpers of the tests on PostgreSQL: whether it is installed, and their cluster."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flashgc.device.postgres.clients import Database
 from flashgc.device.postgres.cluster import Cluster, programs
 from flashgc.device.scratch import scratch
 
-#: Quick rather than safe: nothing here is lost when the machine is.
+#: Settings for speed: the data need not survive a crash of the machine.
 QUICK = {"fsync": "off", "shared_buffers": "32MB", "max_connections": 20}
 
 
 def lacks() -> str | None:
-    """Why there is no cluster here."""
+    """The reason why no cluster can run here, or ``None``."""
     try:
         programs()
     except PostgresError as error:

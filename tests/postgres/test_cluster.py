@@ -1,4 +1,4 @@
-"""A scratch cluster: it starts, is killed, recovers, and is gone when its owner is."""
+"""A scratch cluster: it starts, is killed, recovers, and ends with its owner process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_stopped_server_is_clean_and_starts_again(cluster: Cluster) -> None:
     cluster.stop()
     said = cluster.run("pg_controldata", "-D", cluster.data)
     assert "shut down" in next(line for line in said.splitlines() if "cluster state" in line)
-    cluster.end()  # There is nothing to end.
+    cluster.end()  # No server runs, so this has no effect.
     cluster.start()
     assert cluster.ask("SELECT :a + :b", a=1, b=2) == "3"
 
@@ -63,7 +63,7 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster) -> None:
         Database(cluster.database.dsn.replace("dbname=postgres", "dbname=other")).ask("SELECT 1")
 
 
-#: Makes a cluster with a busy client, whose process looks after nobody else; says where, and waits.
+#: Makes a cluster with a busy client, prints its folder and processes, and waits.
 OWNER = f"""
 import os, subprocess, sys, time
 from flashgc.device.scratch import scratch
@@ -83,7 +83,7 @@ with scratch(sys.argv[1]) as folder:
 
 
 def another_user() -> tuple[str, ...]:
-    """What lets a command run as another user than root, where that one can read flashgc."""
+    """Words that run a command as another user than root, if that user can read flashgc."""
     words = ("runuser", "-u", USER, "--")
     if os.geteuid() != 0:
         return ()
@@ -107,18 +107,18 @@ def test_nothing_is_left_of_a_cluster_whose_owner_was_killed() -> None:
     assert said, process.communicate()[1]
     owner, user, *pids = (int(word) for word in said if word.isdigit())
     folder = Path(said[2])
-    # As another user than root, the programs run as that one.
+    # If the owner is not root, the server runs as the owner's user.
     assert (user == 0) == (os.geteuid() == 0 and not words)
     assert len(pids) > 3
     os.kill(owner, signal.SIGKILL)
     process.communicate()
     assert folder.exists()
-    # One may have gone since: that of the last question, which ended before it was asked for.
+    # The process of the last query may have ended since.
     pids = [pid for pid in pids if began(pid)]
     assert len(pids) > 3
 
     with scratch(purpose):
-        # Soon, since they were killed: without its files a server ends by itself after a minute.
+        # They end soon because they were killed; by itself, a server without files takes a minute.
         until = time.monotonic() + 10
         while any(began(pid) for pid in pids):
             assert time.monotonic() < until

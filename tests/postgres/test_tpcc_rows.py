@@ -1,4 +1,4 @@
-"""What TPC-C's tables hold behind a load, and how its random numbers fall."""
+"""The rows of TPC-C's tables after a load, and the distributions of its random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = needs_postgres()
 W, ITEMS, CUSTOMERS = 2, 500, 30
 SIZE = tpcc.Size(W, ITEMS, CUSTOMERS)
 
-#: Samples of a distribution.
+#: The number of samples of a distribution.
 SAMPLES = 100_000
 
 
@@ -89,13 +89,13 @@ def test_the_first_orders_are_those_of_the_standard(loaded: Database) -> None:
     )
     wrong = "(ol_delivery_d IS NULL) <> (o_carrier_id IS NULL) OR (ol_amount = 0) <> (o_id <= 21)"
     assert ask(f"SELECT count(*) {lines} WHERE {wrong}") == ["0"]
-    # What the foreign keys of clause 1.3 would say.
+    # The foreign keys of clause 1.3 hold.
     assert ask(f"SELECT count(*) {lines}") == ask("SELECT count(*) FROM tpcc.order_line")
     strays = "FROM tpcc.order_line LEFT JOIN tpcc.stock ON (s_w_id, s_i_id)"
     assert ask(f"SELECT count(*) {strays} = (ol_supply_w_id, ol_i_id) WHERE s_i_id IS NULL") == [
         "0"
     ]
-    # Another order of customers in each district.
+    # The order of customers differs between districts.
     first = "SELECT count(DISTINCT o_c_id) > 5 FROM tpcc.orders WHERE o_id = 1"
     assert ask(first) == ["t"]
 
@@ -139,14 +139,14 @@ def test_last_names_follow_the_rule_of_syllables(loaded: Database) -> None:
 
 
 def test_of_customers_of_one_name_the_middle_one_is_chosen(loaded: Database) -> None:
-    # One of three is the second by first name; of four, as clause 2.5.2.2 rounds, too.
+    # Of three customers, the second by first name is chosen; of four, too (clause 2.5.2.2).
     for ids, middle in (((9, 5, 12), 5), ((9, 5, 12, 3), 5), ((9, 5, 12, 3, 7), 12)):
         values = ", ".join(f"({c}, 'first {rank}')" for rank, c in enumerate(ids))
         chosen = loaded.ask(
             "BEGIN; UPDATE tpcc.customer SET c_last = 'other' WHERE c_w_id = 2 AND c_d_id = 4;"
             "UPDATE tpcc.customer SET c_last = 'BARBARBAR', c_first = first "
             f"FROM (VALUES {values}) AS v (c, first) WHERE c_w_id = 2 AND c_d_id = 4 AND c_id = c;"
-            # With one customer said to be there, the only number is 1 and the only name BARBARBAR.
+            # With a size of one customer, the only number is 1 and the only name is BARBARBAR.
             "SELECT DISTINCT tpcc.chosen_customer(2, 4, 1, 7, 8) FROM generate_series(1, 60);"
             "ROLLBACK"
         )
@@ -154,7 +154,7 @@ def test_of_customers_of_one_name_the_middle_one_is_chosen(loaded: Database) -> 
 
 
 def naive(a: int, lo: int, hi: int, c: int) -> np.ndarray:
-    """The chance of each number of ``lo`` to ``hi``: every pair of draws, counted."""
+    """The probability of each number from ``lo`` to ``hi``, by counting all pairs of draws."""
     ends = np.zeros(hi - lo + 1)
     ranks = np.arange(lo, hi + 1)
     for first in range(a + 1):
@@ -181,7 +181,7 @@ def test_nurand_falls_as_two_draws_do(loaded: Database, a: int, lo: int, hi: int
         found[number - lo] = count
     chances = naive(a, lo, hi, c)
     assert found[chances == 0].sum() == 0
-    # Numbers that are rare are counted together, so that chi square means something.
+    # Rare numbers are counted together, so that chi square is valid.
     order = np.argsort(chances)
     bins = np.minimum((np.cumsum(chances[order]) * 100).astype(int), 99)
     expected = np.bincount(bins, chances[order], 100) * SAMPLES
@@ -205,7 +205,7 @@ def test_the_same_seed_makes_the_same_rows(cluster: Cluster) -> None:
 
     def digests(name: str, seed: int) -> list[str]:
         made = database(cluster, name)
-        # A cluster, a database and its connection string are all good.
+        # `load` accepts a cluster, a database or a connection string.
         tpcc.load(made.dsn, tpcc.Size(1, 100, 10), seed)
         text = "SELECT md5(string_agg(x::text, ';' ORDER BY x::text)) FROM tpcc."
         return made.ask(";".join(f"{text}{table} AS x" for table in tables)).splitlines()
@@ -213,7 +213,7 @@ def test_the_same_seed_makes_the_same_rows(cluster: Cluster) -> None:
     first, again, other = digests("a", 1), digests("b", 1), digests("c", 2)
     assert first == again
     differ = [one != two for one, two in zip(first, other, strict=True)]
-    # Which orders wait is the same in all loads.
+    # The waiting orders are the same in all loads.
     assert differ == [table != "new_order" for table in tables]
 
 
@@ -230,7 +230,7 @@ def test_a_load_that_is_stopped_counts_as_incomplete(cluster: Cluster) -> None:
         tpcc.check(made)
     with pytest.raises(PostgresError, match="the load of TPC-C was stopped"):
         tpcc.load(made, tpcc.Size(1, 100, 10), pace=Pace(show, control))
-    # 100 items; 1 + 10 + 100 of stock; 200 of customers; then the orders were not made.
+    # Rows done: 100 items; 1 + 10 + 100 with stock; 200 of customers. The load stops before orders.
     assert [done for _, _, done, _ in seen] == [0, 100, 211, 411, 411 + 10 * (10 + 3 + 100)]
     assert {(what, unit) for _, what, _, unit in seen} == {("loading TPC-C", "rows")}
     with pytest.raises(PostgresError, match="the TPC-C tables are incomplete"):

@@ -1,4 +1,4 @@
-"""A run of TPC-C's transactions: their mix, what they leave behind, and that damage is found."""
+"""A run of TPC-C's transactions: their mix, the rows that they write, and found damage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def loaded(cluster: Cluster) -> Database:
 @pytest.fixture(scope="module")
 def ran(loaded: Database) -> tpcc.Result:
     loaded.ask("SELECT pg_stat_reset()")
-    # A run of seconds ends with transactions under way, which pgbench does not count.
+    # A run limited by time ends with unfinished transactions, which pgbench does not count.
     return tpcc.run(loaded, transactions=4000, clients=4, seed=3)
 
 
@@ -79,17 +79,17 @@ def test_new_orders_do_what_the_standard_says(loaded: Database, ran: tpcc.Result
     assert placed == new_orders - ran.rolled_back
     lines = f"FROM tpcc.order_line WHERE ol_o_id > {CUSTOMERS}"
     count = int(number(loaded, f"count(*) {lines}"))
-    # 5 to 15 lines, each as likely: 10 on average, with a variance of 10.
+    # An order has 5 to 15 lines with equal chances: 10 on average, with a variance of 10.
     assert abs(count - 10 * placed) <= 5 * math.sqrt(10 * placed)
     remote = int(number(loaded, f"count(*) {lines} AND ol_supply_w_id <> ol_w_id"))
     assert is_binomial(remote, count, 0.01)
-    # Each other warehouse as likely.
+    # All other warehouses are equally likely.
     near = f"count(*) {lines} AND ol_supply_w_id = ol_w_id % {W} + 1"
     assert is_binomial(int(number(loaded, near)), remote, 0.5)
     local = "count(*) FROM tpcc.orders WHERE o_all_local = 0"
     several = f"count(DISTINCT (ol_w_id, ol_d_id, ol_o_id)) {lines} AND ol_supply_w_id <> ol_w_id"
     assert number(loaded, local) == number(loaded, several)
-    # What the stock says it has delivered is what was ordered.
+    # The counts of the stock are equal to those of the order lines.
     for of_stock, of_lines in (
         ("sum(s_order_cnt)", f"count(*) {lines}"),
         ("sum(s_ytd)", f"sum(ol_quantity) {lines}"),
@@ -157,7 +157,7 @@ def test_deliveries_take_the_oldest_orders(loaded: Database, ran: tpcc.Result) -
 _DISTRICT = "no_w_id = 1 AND no_d_id = 1"
 OLDEST = f"{_DISTRICT} AND no_o_id = (SELECT min(no_o_id) FROM tpcc.new_order WHERE {_DISTRICT})"
 
-#: The condition, what breaks it in one place, and what puts it right again.
+#: The number of a condition, a statement that breaks it in one place, and one that repairs it.
 BREAKS = [
     (
         1,
@@ -169,7 +169,7 @@ BREAKS = [
         "UPDATE tpcc.district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 10",
         "UPDATE tpcc.district SET d_next_o_id = d_next_o_id - 1 WHERE d_w_id = 1 AND d_id = 10",
     ),
-    (  # The last order waits no more, though those before it do.
+    (  # The last order no longer waits, though earlier ones do.
         2,
         "DELETE FROM tpcc.new_order USING tpcc.district WHERE no_w_id = 3 AND no_d_id = 7 "
         "AND d_w_id = 3 AND d_id = 7 AND no_o_id = d_next_o_id - 1",
