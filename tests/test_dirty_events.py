@@ -64,8 +64,9 @@ EXAMPLE = {
 def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
     # Figures 2 and 3: greedy copies 4 and 5 pages. z-greedy, with seven zombies, copies 5 and 1.
     clock = {"kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=0us"}
-    # Requests come one after the other, or by the trace's times. By those, all of them wait in the
-    # drive when the hints come. Then all copies are zombies: three of pages 0 to 3, one of 11 to 13.
+    # Requests come one after the other, or by the trace's times. By those, all of them wait in
+    # the drive when the hints come, so every copy is a zombie: three of pages 0 to 3, one of 11
+    # to 13.
     for arrivals, marked in (("closed", 7), (None, 15)):
         options = EXAMPLE | clock | {"arrivals": arrivals, "gc_low": 1, "warmup": "0x"}
         plain = flashgc.run(str(TRACE), victim="greedy", **options)

@@ -28,8 +28,8 @@ UNIFORM = (
 )
 #: f, r and the write amplification of FIFO on mixed data at S_f = 0.1, from its formula.
 MIXED = ((0.2, 0.8, 5.5378), (0.1, 0.9, 6.1676), (0.05, 0.95, 7.0733), (0.01, 0.99, 9.1285))
-#: d and the write amplification for b = 64, S_f = 0.1, to four digits: an independent program
-#: integrated the mean field's differential equations.
+#: Write amplification by d, and by c with d = 10, for b = 64 and S_f = 0.1, to four digits. An
+#: independent program integrated the mean field's differential equations.
 BY_D = {
     1: 10.0,
     2: 6.8516,

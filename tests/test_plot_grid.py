@@ -89,7 +89,7 @@ def test_the_interval_of_one_seed_is_the_results_own() -> None:
 
 
 def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
-    """Greedy on a trace has no randomness, and a band of width 0 would look like an exact figure."""
+    """Greedy on a trace has no randomness, but a band of width 0 would claim an exact figure."""
     rows = [{**row, "write_amplification_ci95": 0.25} for row in seeded(4.0, 4.0, spare=0.1)]
     rows += [{**row, "write_amplification_ci95": 0.25} for row in seeded(2.0, 3.0, spare=0.2)]
     same, other = view(rows).panes[0].lines[0].points

@@ -249,4 +249,4 @@ def test_a_neighbour_that_changes_is_named_and_the_others_run(tmp_path: Path) ->
     again = flashgc.sweep(grid, results=tmp_path / "r")
     assert (again.ran, again.found) == (3, 3)
     written(tmp_path, helper="DRAWS = 1\n")
-    assert flashgc.sweep(grid, results=tmp_path / "r").ran == 3  # No earlier result counts as theirs.
+    assert flashgc.sweep(grid, results=tmp_path / "r").ran == 3  # No stored result matches.

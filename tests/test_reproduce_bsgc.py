@@ -1,4 +1,4 @@
-"""The BSGC paper's runners: what its own numbers give, and orders that differ from them."""
+"""The BSGC paper's runners: verdicts on its own numbers, and on orders that differ from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_claim_has_a_task_that_the_engine_understands(claim: Claim, size: 
         config = simulation.config()
         # Table 1: 2048 blocks of 64 pages, 15% reserved, 60 us, 800 us, 1.5 ms.
         assert (config["blocks"], config["pages_per_block"]) == (2048, 64)
-        # Under a reading a trace may leave more of it unused.
+        # Under one reading, a trace leaves more of the drive unused.
         assert config["spare"] in (0.15, 0.49)
         assert config["times"] == "read=60us,program=800us,erase=1.5ms"
         assert programs(config) > 0
@@ -67,7 +67,7 @@ def test_lives_are_of_eleven_combinations_and_wear_is_of_10_8_writes() -> None:
 
 
 def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str, Result]:
-    """Results that have the published numbers, each combination times ``shift``, at every seed."""
+    """Results with the published numbers at every seed; ``shift`` multiplies some combinations."""
     shift = shift or {}
     made = {}
     for trace in HOT:
@@ -124,11 +124,11 @@ def missed(outcome: Outcome) -> list[str]:
 def test_the_published_numbers_have_the_published_order(name: str) -> None:
     outcome = judged(name)
     assert outcome.verdict is IN_KIND, missed(outcome)
-    # Three traces: the order, six beside GA, and BSGC beside EIGC with both allocations.
+    # For each of three traces: the order, six rows beside GA, and BSGC beside EIGC twice.
     orders, beside = 3, 6
     allocated = 2 * 3
     if name.startswith("fig5"):
-        # Two pairs a trace, a sign and a size each; in trace 3 the system fails as soon with LIF.
+        # Two pairs per trace, each with a sign and a size. In trace 3, LIF has no difference.
         allocated = 12 if name == "fig5.first-failure" else 10
     assert len(outcome.chosen) == orders + 3 * beside + allocated
     figures = [row for row in outcome.chosen[orders:] if row.published != "longer"]
@@ -159,7 +159,7 @@ def test_figures_have_every_published_figure_at_its_bar(name: str, unit: str) ->
     assert [cells["trace2", one][1] for one in TABLE] == pytest.approx(list(said.values()))
     (axes,) = figure.draw().axes
     assert axes.get_ylabel().replace("\n", " ").endswith("% of GA's")
-    # The invented runs are the published ones: every marker stands on the middle of its bar.
+    # The runs have the published figures, so every marker stands at the top of its bar.
     bars = sorted((bar.get_center()[0], bar.get_height()) for bar in axes.patches)
     diamonds = [line for line in axes.lines if line.get_marker() == "D"]
     marked = sorted(tuple(map(float, line.get_xydata()[0])) for line in diamonds)
@@ -169,7 +169,7 @@ def test_figures_have_every_published_figure_at_its_bar(name: str, unit: str) ->
 
 
 def test_the_published_means_say_what_table_4_says_but_for_tied_response_times() -> None:
-    # Figure 8 has BSGC and EIGC equal in most of its cells: none is below the other.
+    # In Figure 8, BSGC and EIGC are equal in most cells.
     assert missed(judged("table4")) == ["response time: FIFO+BSGC and SFL+BSGC"]
 
 
@@ -186,17 +186,17 @@ def test_the_gains_of_the_abstract_follow_from_table_4() -> None:
 
 
 def test_an_order_that_differs_is_missed_where_it_does() -> None:
-    # CAT's lives 20% longer, beyond all of the others': the order, and twice its gain over GA.
+    # CAT's lives are 20% longer than published: the order and CAT's gain over GA are missed.
     outcome = judged("fig5.first-failure", {"CAT": 1.2})
     parts = ("order", "CAT")
     assert set(missed(outcome)) == {f"{trace}, {part}" for trace in HOT for part in parts}
     first = outcome.chosen[0]
     assert isinstance(first.measured, str)
     assert first.measured.endswith("< SFL+BSGC < CAT")
-    # In trace1 CB and FIFO+EIGC, and CAT and FIFO+BSGC, are less than 1% apart; CAT goes beyond
-    # LIF+EIGC and SFL+BSGC.
+    # In trace1, two pairs are less than 1% apart and do not count: CB and FIFO+EIGC, CAT and
+    # FIFO+BSGC. CAT exceeds LIF+EIGC and SFL+BSGC.
     assert "17 of 19 pairs as published, 2 the other way" in first.why
-    # All shorter than GA's.
+    # All lives are shorter than GA's.
     others = [name for name in TABLE if name != "GA"]
     outcome = judged("fig5.first-failure", dict.fromkeys(others, 0.1))
     beside_fifo = {
@@ -207,13 +207,13 @@ def test_an_order_that_differs_is_missed_where_it_does() -> None:
 
 
 def test_a_gain_of_another_size_is_missed() -> None:
-    # GA's deviation is 100 and FIFO+BSGC's 86 on average; as published, and at 3% of GA's.
+    # FIFO+BSGC's deviation is 91.8% of GA's as published; here it is 3% of that.
     outcome = judged("fig6", {"FIFO+BSGC": 0.03})
     assert "trace1, FIFO+BSGC" in missed(outcome)
     (row,) = (row for row in outcome.chosen if row.label == "trace1, FIFO+BSGC")
-    # 100 - 91.8 is published, and 100 - 2.75 measured.
+    # The published effect is 100 - 91.8, the measured one 100 - 2.75.
     assert "11.86 times the published effect, beyond a factor of 1.5" in row.why
-    # Half of what it gains beside GA is missed, five sixths are not.
+    # Half of the published gain over GA is missed, five sixths are not.
     half, most = (100 - part * 8.2 for part in (0.5, 5 / 6))
     for percent, expected in ((half, True), (most, False)):
         labels = missed(judged("fig6", {"FIFO+BSGC": percent / 91.8}))
@@ -221,10 +221,10 @@ def test_a_gain_of_another_size_is_missed() -> None:
 
 
 def test_seconds_are_those_of_the_flash_and_scaled_to_the_published_endurance() -> None:
-    # Above, the flash is busy for a tenth of the seconds; quick is a tenth of the endurance.
+    # The quick size has a tenth of the endurance, and so a tenth of the busy seconds.
     assert judged("seconds").verdict is IN_KIND
     assert len(missed(judged("seconds", {"SFL+BSGC": 1.06}))) == 6
-    # 2048 * 1000 erases of 1.5 ms, and 64 pages of 0.8 ms before each.
+    # 2048 * 1000 erases of 1.5 ms, with 64 programs of 0.8 ms before each.
     assert "3072 s for the erases alone, and 104858 s for" in judged("seconds").notes[0]
 
 
@@ -236,13 +236,13 @@ def test_what_was_interrupted_is_not_run() -> None:
         outcome = runner.judge(claim, Measured(Size.QUICK, task, {}, {}))
         assert outcome.verdict is NOT_RUN
         assert {row.verdict for row in outcome.rows} == {NOT_RUN}
-        # The drawing then has the stand-ins alone, and no published numbers.
+        # The figure then has only the stand-ins, and no published numbers.
         assert all("published" not in " ".join(one.data.columns) for one in outcome.figures)
 
 
 def test_agreement_counts_pairs_that_are_published_apart_and_measured_apart() -> None:
-    # a and b are published 0.5% apart: no order. Of the other two pairs one is measured with
-    # intervals that overlap.
+    # Published a and b are 0.5% apart, so they have no order. One of the other two pairs has
+    # overlapping intervals.
     said = {"a": 100.0, "b": 100.5, "c": 50.0}
     told = Agreement(said, {"a": Value(9.0, 3.0), "b": Value(20.0, 1.0), "c": Value(5.0, 2.0)})
     assert (told.pairs, told.same, told.other, told.score) == (2, 1, 0, 0.5)
@@ -258,7 +258,7 @@ def test_a_trace_gives_its_hot_addresses_what_table_2_says(trace: str) -> None:
     inside = [0.5 + hot * ((at + 0.5) / steps - 0.5) for at in range(steps)]
     share = sum(density(hot, at) for at in inside) * hot / steps
     assert share == pytest.approx(1 - hot, abs=1e-6)
-    # A standard deviation that is a share of the addresses, and back.
+    # The width of the hot part has the standard deviation from which it was computed.
     for skew, sigma in (("sigma", hot), ("half-sigma", hot / 2)):
         half = half_width(readings.hot_of(trace, skew))
         assert 0.5 / half == pytest.approx(sigma, rel=1e-4)
@@ -277,7 +277,7 @@ def test_full_readings_are_of_all_surroundings_and_all_forms() -> None:
     task = task_of(the("readings"), Size.FULL)
     forms = sum(len(readings.FORMS[name.rpartition("+")[2]]) for name in TABLE)
     assert len(readings.surroundings(Size.FULL)) == 3 * 4 * 4
-    # Two surroundings with capped ages of two policies.
+    # Two configurations run two policies with capped ages, too.
     assert len(task.simulations) == 3 * (48 * 7 + forms + 2 * 2)
 
 
@@ -285,7 +285,7 @@ def test_readings_say_how_long_collections_take_beside_what_is_published() -> No
     runner = runner_of(the("readings"))
     assert runner is not None
     task = runner.task(the("readings"), Size.DEFAULT)
-    # Copies that share the host's block take 9 ms a collection, those apart 6.
+    # A collection takes 9 ms if copies share the host's block, and 6 ms if not.
     raw = {
         "copied_pages": 1,
         "collections": 1,
@@ -298,11 +298,11 @@ def test_readings_say_how_long_collections_take_beside_what_is_published() -> No
         for mixed in ["mixed" in str(one.config()["frontier"])]
     }
     outcome = runner.judge(the("readings"), Measured(Size.DEFAULT, task, results, {}))
-    # All seven are equal: no pair has the published order, and none another.
+    # All seven figures are equal, so no pair has an order.
     assert {row.measured for row in outcome.rows} == {Value(0.0)}
     assert len(outcome.rows) == 12 + 6 + 2
     (note,) = (one for one in outcome.notes if "trace1" in one)
-    # Figure 8: GA 8.5 and SFL+BSGC 5.3 ms in trace 1.
+    # Figure 8 has 8.5 ms for GA and 5.3 ms for SFL+BSGC in trace 1.
     assert "(published; empty, fitted, pool:low=102; empty, fitted, mixed:low=102)" in note
     assert "GA 8.5; 6.00; 9.00, " in note
     assert "SFL+BSGC 5.3; 6.00; 9.00." in note

@@ -1,4 +1,4 @@
-"""``flashgc reproduce`` as people run it: what it prints, what it writes, what stops it."""
+"""``flashgc reproduce`` as people run it: its output, its files, and its errors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from conftest import COMMAND, Command, environment, kept_results
 from flashgc.store.cache import FILE
 from flashgc_papers.reproduce.tasks import models
 
-#: Claims of models only: a second. One that simulates for some seconds in --quick.
+#: Two claims of models alone, which take a second.
 MODELS = ("dchoices.table1.model", "dchoices.fig2")
 SIMULATED = "dchoices.single-equals-double"
-#: One that simulates five times, a fraction of a second each.
+#: A claim with five simulations of a fraction of a second each.
 BRIEF = "zombie.table3"
-#: Simulated, with so few rows that its data are small files, and its page is not.
+#: A simulated claim with few rows: its data files are small, but its page is not.
 SMALL = "pgc.states"
 
 
@@ -62,7 +62,7 @@ def test_the_documents_agree(command: Command, tmp_path: Path) -> None:
     with open(folder / "tables" / "dchoices.table1.model.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["measured"]) for row in rows] == [row["measured"] for row in table["rows"]]
-    # The paper's Table 1, first row.
+    # The first row of the paper's Table 1.
     assert (rows[0]["label"], rows[0]["published"]) == ("64, 0.08, 5, 2", "6.2461")
     names = {path.name for path in folder.glob("figures/*")}
     assert names == {"dchoices.fig2.csv", "dchoices.fig2.svg"}
@@ -181,7 +181,7 @@ def test_where_nothing_can_be_written_the_rows_are_still_shown(tmp_path: Path) -
     assert made.stderr.startswith("error: flashgc-reproduce/")
     assert made.stderr.endswith("File too large\n")
     folder = tmp_path / "flashgc-reproduce"
-    # SQLite leaves its three files, in which there is nothing yet.
+    # SQLite's three files may remain; they are empty so far.
     left = {path.name for path in folder.rglob("*") if path.is_file() and FILE not in path.name}
     assert left == {"results.json", f"{SMALL}.csv"}, "small files, and no torn one"
     counts = results(folder)["counts"]

@@ -1,4 +1,4 @@
-"""Rows that are as published and do not count as met: fits, and runs that are not steady."""
+"""Rows that agree with the paper but do not count as met: fits, and unsteady runs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_row_does_not_count_where_a_run_that_it_takes_still_moves() -> None:
 def test_a_row_that_takes_no_runs_rests_on_all_of_its_claim() -> None:
     some = measured({"moves": result_of({}, moves=True)}, {"model": 1.0})
     assert concluded(some, lambda: Value(1.0)).verdict is UNSTEADY
-    # A row that is computed takes what is computed.
+    # A computed row needs no steady run.
     assert concluded(some, lambda: Value(some.compute("model"))).verdict is MET
 
 
@@ -117,16 +117,16 @@ def test_what_is_not_known_to_be_steady_counts_and_is_told() -> None:
 
 
 def test_seeds_are_tested_together_and_many_groups_have_more_chance() -> None:
-    # Three seeds that move by 3% ± 4 each move by 3% ± 2.3; three that differ move by nothing.
+    # Three seeds with drifts of 3% ± 4 have a mean drift of 3% ± 2.3; opposite drifts cancel.
     assert runs_of([moved(0.03, 0.04, seed=at) for at in range(3)]).moving == 3
     shaken = [moved(drift, 0.02, seed=at) for at, drift in enumerate((0.03, -0.03, 0.001))]
     assert runs_of(shaken) == Runs(3, 0, 3)
-    # Alone, 2.4% ± 2 is more than chance; of ten groups one is so far by chance.
+    # A single drift of 2.4% ± 2 is beyond chance, but among ten groups one such drift is not.
     far = moved(0.024, 0.02, blocks=0)
     assert runs_of([far]).moving == 1
     calm = [moved(0.0, 0.02, blocks=at) for at in range(1, 10)]
     assert runs_of([far, *calm]).moving == 0
-    # A change of less than 0.2% is none, however well it is known.
+    # A drift of less than 0.2% does not count, however small its interval is.
     assert runs_of([moved(0.0015, 0.0001)]).moving == 0
 
 
@@ -232,10 +232,10 @@ def test_every_published_lower_bound_has_a_size(paper: str) -> None:
         numbers = {one.label for one in outcome.rows if not isinstance(one.published, str)}
         for one in outcome.rows:
             found = bound.match(str(one.published))
-            # What is equal to the paper's own input has no rough size, nor has a bound of nothing.
+            # Rows on the paper's own input have no rough size, and neither has a bound of 0.
             if found is None or outcome.claim.input is Input.EXACT or not float(found[2]):
                 continue
-            # The size of some is published, and a row of their own has it.
+            # If the size is published, another row judges it.
             if one.label.removeprefix("waits, ") not in numbers - {one.label}:
                 assert one.least == float(found[2]), (outcome.claim.id, one.label)
 
@@ -246,7 +246,7 @@ def test_rows_of_two_numbers_have_a_size_or_one_of_their_own(paper: str) -> None
         if name not in (
             "dchoices.table4",
             "dchoices.table5",
-        ):  # The size of a step is judged there.
+        ):  # These rows judge the size of each step.
             free = [one for one in outcome.rows if one.base is None]
             assert {one.published for one in free} <= {"less"}, name
 
@@ -259,7 +259,7 @@ def test_far_above_a_lower_bound_is_no_rough_size(value: float, verdict: Verdict
     rig = replace(CLAIM, input=Input.RIG)
     made = concluded(one, lambda: Value(value), claim=rig, least=35)
     assert made.verdict is verdict
-    # On the paper's own input a bound is no more than that.
+    # On the paper's own input, the bound alone decides.
     assert concluded(one, lambda: Value(value), least=35).verdict is MET
 
 
@@ -320,7 +320,7 @@ def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
 
     assert told(1) == f"It holds. [in part {verdict}: not counted as met]"
     assert told(10_000) == f"It holds. [{verdict}: not counted as met]"
-    # A figure of such a row is remarked as well; rows that only decide on printing are not.
+    # Figures of such rows get a remark, too. Rows that only decide about printing get none.
     about = {"all": ("zombie.table3",)}
     assert "[in part" not in Sentence("None.", about).filled(outcomes)
     shown = Sentence("{all.held} hold.", about).filled(outcomes)

@@ -1,4 +1,4 @@
-"""The d-choices paper's runners: met by the models, and missed by numbers that contradict it."""
+"""The d-choices paper's runners: the models meet claims, and contradicting numbers miss them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ the = functools.partial(claim_of, "dchoices")
 
 @functools.cache
 def computed(name: str) -> dict[str, Any]:
-    """What the models say to a claim."""
+    """The models' values for a claim."""
     runner = runner_of(the(name))
     assert runner is not None
     task = runner.task(the(name), Size.QUICK)
@@ -105,8 +105,8 @@ def table_1(shift: float) -> dict[str, Result]:
 def test_simulations_of_table_1_are_held_to_the_paper_and_to_the_model() -> None:
     models = computed("table1.simulation")
     assert judged("table1.simulation", models, table_1(1.0)).verdict is MET
-    # 0.04% is within 0.05% of the paper's simulation, and the row (16, 0.10, 4, 10), which the
-    # paper has 0.037% below our fixed point, comes nearer: (64, 0.08, 5, 2) leaves the model.
+    # A factor of 1.0004 stays within 0.05% of the paper's simulations. Row (16, 0.10, 4, 10), which
+    # the paper has 0.037% below our fixed point, moves closer to it; (64, 0.08, 5, 2) moves away.
     assert missed(judged("table1.simulation", models, table_1(1.0004))) == ["off the mean field"]
     assert len(missed(judged("table1.simulation", models, table_1(1.0006)))) == 10
 
@@ -133,7 +133,7 @@ def test_figure_1_is_met_by_the_model() -> None:
     assert outcome.verdict is MET
     (figure,) = outcome.figures
     assert len(figure.data.rows) == 3 * 51
-    # Greedy's line, and a line and points for each d.
+    # There is a line for greedy, and a line and points for each d.
     assert len(figure.draw().axes[0].get_lines()) >= 4
 
 
@@ -143,11 +143,11 @@ MEMORY = np.arange(51)
 @pytest.mark.parametrize(
     ("curve", "parts"),
     [
-        # Rises again at the end.
+        # The curve rises again at the end.
         (np.where(MEMORY < 50, 5.0 + 0.3 / (MEMORY + 1), 5.2), ["d = 10, model"]),
         # A straight line has a tenth of its gain by c = 5.
         (5.3 - 0.005 * MEMORY, ["d = 10, gain by c = 5"]),
-        # 1/c goes to greedy, and is 0.01 above it at c = 50.
+        # The curve approaches greedy as 1/c, and is 0.01 above it at c = 50.
         (4.8213 + 0.5 / (MEMORY + 1), ["d = 10, limit"]),
     ],
 )

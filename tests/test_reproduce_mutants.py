@@ -1,4 +1,4 @@
-"""Wrong engines: what they change, which rows tell them apart, and that a release has none."""
+"""Wrong engines: their changes, the rows that detect them, and their absence from releases."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_nearly_every_claim_that_simulates_is_asked_of_a_mutant(paper: str) -> N
         task = task_of(claim, Size.QUICK)
         parts = [changed(task, mutant) for mutant in mutants_of(paper)]
         asked = any(part.simulations or part.computations for part in parts)
-        # How much varies without preemption has nothing of the paper's to be wrong about, and
-        # sessions of living software take hours.
+        # The variability without preemption depends on no mechanism of the paper, and sessions
+        # of live software take hours.
         is_left_out = claim.id == "pgc.variability" or claim.input is Input.LIVE
         assert asked or is_left_out or task.not_run, claim.id
 
@@ -76,7 +76,7 @@ def test_a_model_forgets_its_memory_too() -> None:
     part = changed(task, mutant)
     assert set(part.computations) == set(task.computations)
     value = part.computations["0"].call().write_amplification
-    # b = 64, S_f = 0.08, d = 5: 6.2461 with c = 2.
+    # For b = 64, S_f = 0.08, d = 5, the right value with c = 2 is 6.2461.
     assert value > 6.3
 
 
@@ -113,10 +113,10 @@ def test_rows_that_tell_nothing_apart_are_not_counted() -> None:
     assert made.rows[0].why == "why; not met by 'one'"
     assert made.rows[1].why == "why; met by all 2 wrong engines too"
     assert made.rows[2].why == "why; met by the wrong 'two'"
-    # With only rows that tell nothing, the claim tells nothing.
+    # If no row detects the mutant, the claim does not discriminate.
     blind = weighed(outcome({"b": MET}), (trial({"b": MET}, {"b": MET}),))
     assert blind.verdict is BLIND
-    # With one that does beside it, that one counts.
+    # If another row detects it, that row counts.
     both = {"a": MET, "b": MET}
     assert weighed(outcome(both), (trial(both, {"a": MISSED, "b": MET}),)).verdict is MET
 
@@ -144,7 +144,7 @@ def test_results_of_a_mutant_are_kept_apart_from_right_ones(tmp_path: Path) -> N
 
 
 def test_policies_in_python_are_right_ones_but_for_one_thing() -> None:
-    """With the thing that is wrong put right, they decide as the engine's own policies do."""
+    """With the fault removed, their decisions are those of the engine's own policies."""
 
     class WithWear(WithoutWear):
         def scores(self, blocks: flashgc.Blocks) -> NDArray[np.float64]:
@@ -167,7 +167,7 @@ def test_policies_in_python_are_right_ones_but_for_one_thing() -> None:
         flashgc.run(victim=policy, **empty).copied_pages for policy in (bsgc, WithWear, WithoutWear)
     ]
     assert copied[0] == copied[1] != copied[2]
-    # Equal candidates are remembered in another order.
+    # The order of remembered equal candidates differs, so counts agree only to 1%.
     right = flashgc.run("uniform", victim="d-choices:d=5,c=2", **drive).copied_pages
     mine = flashgc.run("uniform", victim=BestRemembered, **drive).copied_pages
     assert mine == pytest.approx(right, rel=0.01)
@@ -211,7 +211,7 @@ def test_the_command_says_which_rows_tell_wrong_engines(command: Command, tmp_pa
     copied, marked = "z-greedy, pages copied", "z-greedy, zombies"
     # Plain greedy takes (6, 3) of (6, 3), (4, 0), (0, 0), and (5, 4) of (5, 4), (2, 0), (3, 3).
     assert zombie["hints ignored"]["told"] == [copied, marked, below]
-    # The published figures do not depend on the bound of Equation 2: the further traces do.
+    # The published figures do not depend on the bound of Equation 2, but our further traces do.
     assert [zombie[f"score i - {less}"]["told"] for less in ("z", "z/2", "min(z, i/4)")] == [
         [above],
         [below],

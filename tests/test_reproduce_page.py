@@ -16,7 +16,7 @@ import pytest
 
 from conftest import COMMAND, environment
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -24,7 +24,7 @@ needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="needs Chromium; hint: apt-get install chromium"
 )
 
-#: What a request of the browser's own has in place of the page's origin.
+#: The initiator in the log of requests that the browser itself makes.
 BROWSERS_OWN = "not an origin"
 
 

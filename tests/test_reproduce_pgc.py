@@ -1,4 +1,4 @@
-"""The semi-preemptive paper's runners: exact parts as run, the others on numbers made by hand."""
+"""The semi-preemptive paper's runners: exact parts are run, others get hand-made numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from papers import claim_of, result_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "pgc"]
 MET, IN_KIND, MISSED, NOT_RUN = Verdict.MET, Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
-#: The first reading was chosen by the falls of the traces.
+#: The verdict of rows on the traces, because the first reading was fitted to them.
 FITTED = Verdict.FITTED
 the = functools.partial(claim_of, "pgc")
 
@@ -51,11 +51,11 @@ def test_every_claim_has_a_task_that_the_engine_understands(claim: Claim, size: 
 
 
 def outcome_of(name: str, make: Any) -> Outcome:
-    """The outcome where ``make(key, simulation)`` is what each simulation came to."""
+    """The outcome if ``make(key, simulation)`` gives the result of each simulation."""
     runner = runner_of(the(name))
     assert runner is not None
     task = runner.task(the(name), Size.QUICK)
-    # Runs one by one have a key each: that of the simulation and a number, after the reading.
+    # A key of a single run has the reading, the simulation's key and the run's number.
     results = {
         key: make((key.rpartition(" run ")[0] or key).rpartition(": ")[2], one)
         for key, one in task.simulations.items()
@@ -96,7 +96,7 @@ def timed(mean: float, variance: float, longest: float, **more: Any) -> Result:
     return result_of(raw)
 
 
-#: Falls of mean and variance in percent, as published; of the last two "little".
+#: Published reductions of mean and variance in percent; "little" for the last two traces.
 FALLS = {"Financial": (6.5, 49.8), "Cello": (66.6, 83.3), "TPC-H": (1, 1), "OpenMail": (1, 1)}
 
 
@@ -118,13 +118,13 @@ def test_the_published_falls_are_those_that_are_claimed() -> None:
     assert isinstance(variance, Value)
     assert (mean.mean, variance.mean) == pytest.approx((-66.6, -49.8))
     (figure,) = outcome.figures
-    # The slides' bars: four traces, without preemption and with.
+    # The slides have eight bars: four traces, without and with preemption.
     assert len(figure.data.rows) == 8
     figure.draw()
 
 
 def test_a_fall_of_another_size_than_published_is_missed() -> None:
-    # A tenth of what is published, and twice as much, beside two thirds of it.
+    # Financial has a tenth and twice of the published reductions; Cello's mean has two thirds.
     sizes = {**FALLS, "Financial": (0.65, 99.6), "Cello": (44.5, 83.3)}
     outcome = outcome_of("traces", lambda key, _: of_traces(key, sizes))
     rows = {row.label: row for row in outcome.chosen}
@@ -136,7 +136,7 @@ def test_a_fall_of_another_size_than_published_is_missed() -> None:
 
 def test_a_fall_inside_its_interval_is_missed() -> None:
     def noisy(key: str, simulation: Any) -> Result:
-        # Falls of -3.4, 66.6 and 136.6% in turn.
+        # Reductions of -3.4, 66.6 and 136.6% in turn.
         shift = (-70, 0, 70)[simulation.options.get("seed", 1) % 3]
         falls = {**FALLS, "Cello": (66.6 + shift, 83.3)}
         return of_traces(key, falls)
@@ -150,7 +150,7 @@ def test_a_fall_inside_its_interval_is_missed() -> None:
 
 def test_one_run_that_is_far_off_moves_no_median() -> None:
     def off_once(key: str, simulation: Any) -> Result:
-        # Sizes without a variance: one run in 17 has ten times the response times of the others.
+        # Runs without spread, except one of 17 with ten times the response times.
         far = simulation.options.get("seed") == 1
         return of_traces(key, {**FALLS, "Cello": (-900.0, -900.0)} if far else FALLS)
 
@@ -175,7 +175,7 @@ def test_the_public_part_of_financial_is_replayed_on_the_paper_s_drive(
     monkeypatch.setenv(traces.FOLDER, str(tmp_path))
     task = task_of(the("traces"), Size.FULL)
     replays = [one.options for key, one in task.simulations.items() if ": part " in key]
-    # Without preemption and with, under two readings; table VI: 8 x 8 x 2048 blocks.
+    # Two runs under each of two readings, on the 8 x 8 x 2048 blocks of Table VI.
     assert [one["blocks"] for one in replays] == [131072] * 4
     assert {one["workload"] for one in replays} == {str(trace)}
 
@@ -223,7 +223,7 @@ def test_a_trace_that_reads_and_gains_as_much_is_missed() -> None:
     outcome = outcome_of("traces", lambda key, _: of_traces(key, {**FALLS, "TPC-H": (50, 1)}))
     missed = [row.label for row in outcome.chosen if row.verdict is MISSED]
     assert missed == ["mean: TPC-H gains less than Financial"]
-    # Slower with preemption.
+    # Preemption makes Financial slower.
     worse = {**FALLS, "Financial": (-1.0, 49.8)}
     outcome = outcome_of("traces", lambda key, _: of_traces(key, worse))
     assert "Financial, mean, %" in [row.label for row in outcome.chosen if row.verdict is MISSED]
@@ -243,11 +243,11 @@ def test_a_gain_must_grow_all_along_its_sweep() -> None:
 
     rising = swept(lambda name, at: 0.1 + 0.1 * at)
     assert [row.verdict for row in rising.chosen[:3]] == [IN_KIND] * 3
-    # A read waits 1.5 ms for an erase: 1.6 ms with itself.
+    # A read waits 1.5 ms for an erase, and takes 1.6 ms in all.
     assert (rising.chosen[-1].verdict, str(rising.chosen[-1].measured)) == (IN_KIND, "1.6000")
     turned = swept(lambda name, at: 0.5 - 0.1 * at if name.startswith("reads") else 0.1 + 0.1 * at)
     assert [row.verdict for row in turned.chosen[:3]] == [IN_KIND, IN_KIND, MISSED]
-    # The mean at 20% reads over that at 80%: 1 without preemption; with it 0.6 / 0.9, or 0.8 / 0.5.
+    # Ratio of the means at 20% and 80% reads: 1 without preemption; 0.6 / 0.9 or 0.8 / 0.5 with it.
     assert [one.chosen[3].verdict for one in (rising, turned)] == [IN_KIND, MISSED]
     (figure,) = rising.figures
     assert len(figure.data.rows) == 2 * sum(len(one[0]) for one in sweeps.SWEEPS.values())
@@ -265,12 +265,12 @@ def test_bandwidth_that_varies_with_writes_and_depth_is_what_is_claimed() -> Non
 
     outcome = outcome_of("variability", varying)
     assert outcome.verdict is IN_KIND
-    # The ends are not whole: of 1 - s and 1 + s the coefficient of variation is s.
+    # The values 1 - s and 1 + s have a coefficient of variation of s.
     assert outcome.rows[0].measured == "0.108, 0.208, 0.308, 0.408"
     figure, depth = outcome.figures
     assert len(figure.data.rows) == 4 * 12
     figure.draw()
-    # Of 1 - s and 1 + s as often, each is one standard deviation from the mean, whatever s is.
+    # With equal numbers of 1 - s and 1 + s, each is one standard deviation from the mean.
     assert [one[0] for one in depth.data.rows] == [8] * 10 + [64] * 10
     assert [one[1] for one in depth.data.rows] == pytest.approx(([-1] * 5 + [1] * 5) * 2)
     assert depth.data.rows[4][2] == 0.5
@@ -288,7 +288,7 @@ def test_what_was_interrupted_is_not_run() -> None:
 
 
 def test_stand_ins_arrive_at_the_printed_rates() -> None:
-    # Mean gaps: of a uniform the middle; bursts send only while they last.
+    # Rates from mean gaps: the middle of a uniform distribution; bursts send only part of the time.
     rates = {
         "Financial": 1000 / ((1.43 + 40.95) / 2),
         "Cello": 1000 * 0.5164 / (0.5164 + 6.44),

@@ -1,4 +1,4 @@
-"""Published points in figures: where they stand, and that each figure names them once."""
+"""Published points in figures: their places, and one entry for them in each legend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from flashgc.plot import Panel, Series, panels
 from flashgc_papers.published import LABEL, Bars, Point, bars, marked, ranged
 
-#: Names of the published markers, as matplotlib has them.
+#: Matplotlib's names of the markers of published values and bounds.
 VALUE, BELOW, ABOVE = "D", "v", "^"
 
 
@@ -53,5 +53,5 @@ def test_a_published_bar_is_marked_at_its_place() -> None:
     )
     (axes,) = bars([part], "trace").axes
     (mark,) = (line for line in axes.lines if line.get_marker() == VALUE)
-    bar = axes.patches[3]  # that of "two" in b
+    bar = axes.patches[3]  # the bar of "two" in b
     assert mark.get_xydata()[0].tolist() == pytest.approx([bar.get_center()[0], 5])

@@ -25,7 +25,7 @@ POOR = Reading("poor", "X is 2.", "It is not.", {"x": 2.0})
 
 
 class Runner:
-    """Asks for a number that a reading answers."""
+    """A runner whose measured number depends on the reading."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -87,13 +87,13 @@ def test_a_wrong_engine_is_told_under_the_chosen_reading() -> None:
     )
     assert (trial.told, trial.fooled) == (("x (good)",), ())
     assert weighed(right, (trial,)).verdict is MET
-    # An engine that meets the same is no evidence: the row proves nothing.
+    # A wrong engine that meets the row shows that the row proves nothing.
     blind = compared(
         mutant, {one.key: one for one in right.chosen}, {right.rows[0].key: right.rows[0]}
     )
     made = weighed(right, (blind,))
     assert made.verdict is Verdict.BLIND
-    # Wrong engines do not run under other readings, so nothing is known of their rows.
+    # Wrong engines run only under the chosen reading, so rows of other readings stay as they are.
     assert [row.verdict for row in made.rows] == [Verdict.BLIND, MISSED]
 
 
@@ -101,7 +101,7 @@ def test_wrong_engines_run_under_the_chosen_reading_alone() -> None:
     judged(GOOD, POOR)
     part = {"good: a": 1, "poor: a": 2, "a": 3}
     assert under_chosen("dchoices", part) == {"good: a": 1, "a": 3}
-    assert under_chosen("vm", part) == part  # A paper that leaves nothing open.
+    assert under_chosen("vm", part) == part  # This paper has no readings.
 
 
 def test_page_and_table_say_which_reading() -> None:

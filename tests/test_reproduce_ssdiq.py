@@ -1,4 +1,4 @@
-"""SSD-iq's simulator: met by its own values, missed by others, and counted before the buffer."""
+"""SSD-iq's simulator: its own values meet claims, others miss; WA counts buffered writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GREEDY = ["zones.greedy", "zipf.greedy", "buffer.zones", "buffer.zipf"]
 TWO_R = ["zones.2r-greedy", "zones.2r-fifo"]
 the = functools.partial(claim_of, "ssdiq")
 
-#: A host whose hints are of no interest.
+#: Fields of a host's figures that do not matter here.
 HOST = {
     "reads": 0, "drive_reads": 0, "mean_dirty_pages": 0.0, "mean_known_pages": 0.0,
     "known_share": None,
@@ -49,7 +49,7 @@ def judged(claim: Claim, results: dict[str, Result], models: dict[str, Any]) -> 
 
 
 def beside(name: str, factor: float, reached: float | None = None) -> Outcome:
-    """What a claim of greedy says of its own values times ``factor``."""
+    """The outcome of a claim on greedy if its published values, times ``factor``, are measured."""
     claim = the(name)
     said = {skew: float(value) for skew, value in published(claim).rows}
     results = {
@@ -112,7 +112,7 @@ def test_a_buffer_is_a_share_of_the_logical_pages() -> None:
 )
 def test_greedy_is_held_to_half_a_percent(name: str, factor: float, verdict: Verdict) -> None:
     outcome = beside(name, factor)
-    # That there was a buffer is read from the values under Zipf.
+    # The buffer was inferred from the values under Zipf, so these rows are a fit.
     if (name, verdict) == ("buffer.zipf", Verdict.MET):
         verdict = Verdict.FITTED
     assert {row.verdict for row in outcome.rows} == {verdict}
@@ -131,7 +131,7 @@ def test_2r_is_held_to_three_percent(name: str, factor: float, verdict: Verdict)
     ("victim", "published"), [("2r-greedy:ties=lowest", 4.4090), ("2r-fifo", 4.1195)]
 )
 def test_2r_comes_near_the_published_value_on_a_small_drive(victim: str, published: float) -> None:
-    # A sixteenth of the blocks, an eighth of the pages. Smaller blocks cost less: 1 to 2%.
+    # A sixteenth of the blocks, with an eighth of the pages. Smaller blocks lower WA by 1 to 2%.
     def amplification(**changed: object) -> float:
         given = {**experiment.collector(victim, "hotcold:f=0.2,r=0.8", Size.QUICK).options}
         small = {**given, "blocks": 512, "pages_per_block": 256, "writes": "2x", **changed}
@@ -139,13 +139,13 @@ def test_2r_comes_near_the_published_value_on_a_small_drive(victim: str, publish
 
     found = amplification()
     assert found == pytest.approx(published, rel=0.03)
-    # The same victims elsewhere, and other victims, are told apart.
+    # Another frontier or another policy gives a clearly larger figure.
     assert amplification(frontier="single") > 1.025 * found
     assert amplification(victim="fifo") > 1.025 * found
 
 
 def test_writes_that_the_buffer_keeps_count_as_written() -> None:
-    # Of 1000 writes 650 reach the drive, which programs 6 pages for each: 3.9 a write.
+    # 650 of 1000 writes reach the drive, which programs 6 pages for each: 3.9 pages per write.
     claim = the("buffer.zipf")
     measured = Measured(
         Size.QUICK, task_of(claim, Size.QUICK), {"zipf:theta=1": simulated(6.0, 0.65)}, {}
@@ -170,7 +170,7 @@ def test_the_model_meets_the_optimum_of_zones_and_of_no_exponent() -> None:
     zones, zipf = made.outcomes
     assert zones.verdict is Verdict.MET
     assert {row.verdict for row in zipf.rows} == {Verdict.MISSED}
-    # Nothing can be separated at exponent 0: the optimum is that of uniform writes.
+    # At exponent 0 all pages are alike, so the optimum is that of uniform writes.
     assert zipf.rows[0].difference == pytest.approx(4.174153 / 4.1385 - 1, abs=1e-6)
     assert zones.rows[0].difference == pytest.approx(4.174153 / 4.172983 - 1, abs=1e-6)
     assert "4.1385 contradicts 4.17298" in zipf.notes[0]

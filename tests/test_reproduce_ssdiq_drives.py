@@ -1,4 +1,4 @@
-"""SSD-iq's measured drives: their rows, their sizes, and what pacing and serial overwrites do."""
+"""SSD-iq's measured drives: rows, sizes, and the effects of pacing and serial overwrites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from papers import claim_of, task_of
 CLAIMS = claims().select(("ssdiq.drives",))
 the = functools.partial(claim_of, "ssdiq.drives")
 
-#: Bytes that the drives promise.
+#: Logical capacities of the drives in bytes.
 CAPACITIES = {"MAX": 800e9, "PRO": 960e9}
 
 
@@ -45,10 +45,10 @@ def test_every_row_is_simulated_and_zipf_0_8_on_more_of_the_drive_too(
 def test_a_part_of_a_drive_is_that_part_of_its_capacity(name: str, parts: int) -> None:
     config = drives.drive(name, "uniform", Size.FULL, parts).config()
     flash = config["blocks"] * config["pages_per_block"] * config["page_size"]
-    # Blocks have units of 4 KiB; 1124 GiB of flash in all.
+    # Pages are counted in units of 4 KiB. The whole drive has 1124 GiB of flash.
     assert flash == (1124 << 30) * parts // 64
     assert flash * (1 - config["spare"]) == pytest.approx(CAPACITIES[name] * parts / 64, rel=1e-4)
-    # An erase takes as long for each byte: 3 ms for 128 MiB.
+    # Erase time is proportional to block size: 3 ms for 128 MiB.
     erase = config["times"].partition("erase=")[2].partition("us")[0]
     assert float(erase) / (flash / config["blocks"]) == pytest.approx(3000 / (128 << 20), rel=0.01)
 
@@ -67,7 +67,7 @@ def test_workloads_are_the_papers() -> None:
         ("median", 100.0, 119.9, Verdict.MET),
         ("median", 100.0, 79.9, Verdict.MISSED),
         ("p99", 100.0, 120.1, Verdict.MISSED),
-        # The published histogram ends there: over that.
+        # The published histogram ends at 20 ms, so the claim is a figure above that.
         ("p99", 19998.0, 20000.0, Verdict.MET),
         ("p99", 19998.0, 19997.0, Verdict.MISSED),
     ],
@@ -84,7 +84,7 @@ def test_a_row_is_held_to_its_tolerance(
 def test_the_end_of_a_histogram_lets_no_other_size_through(
     measured: float, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 41 ms are 2.05 times the end of the histogram, of which nobody knows what lies beyond.
+    # 41 ms is 2.05 times the end of the histogram, and no published value says more.
     claim = the("p99")
     runner = runner_of(claim)
     assert runner is not None

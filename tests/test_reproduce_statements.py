@@ -1,4 +1,4 @@
-"""The table of all statements: none without a row, and each row with what was measured."""
+"""The table of all statements: each statement has a row, and each row a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paragraphs on the papers: no sentence is printed that is not so, no figure is typed in."""
+"""The paragraphs on the papers: only true sentences are printed, with measured figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY = [(paper, at) for paper in PAPERS for at in range(len(sentences(paper)))]
 
 
 def fitting(sentence: Sentence, paper: str) -> dict[str, Outcome]:
-    """Invented outcomes in which the verdicts are those on which a sentence rests."""
+    """Invented outcomes with the verdicts that a sentence requires."""
     made = whole(paper, lambda row: replace(as_published(row), measured=Value(30.0, 0.5)))
     for name in sentence.missed:
         made = flipped(sentence, name, made, Verdict.MISSED, every=True)
@@ -40,7 +40,7 @@ def flipped(
     *,
     every: bool = False,
 ) -> dict[str, Outcome]:
-    """Outcomes in which one row that a sentence is about, or every one, has another verdict."""
+    """Outcomes in which one row of a sentence, or every row of it, has another verdict."""
     claim, *labels = sentence.about[name]
     rows = Rows.of(outcomes, claim, labels).rows
     keys = {row.key for row in (rows if every else rows[-1:])}
@@ -96,7 +96,7 @@ def test_figures_are_read_from_the_rows() -> None:
 
 
 def test_every_measured_figure_of_a_summary_is_a_field() -> None:
-    # What is typed in is the paper's own or part of an argument: never beside a word of measuring.
+    # Typed figures are the paper's or part of an argument. None may follow words for a measurement.
     for paper in PAPERS:
         for sentence in sentences(paper):
             for words in ("falls by ", "rise by ", "hold in ", "change by ", "knows "):

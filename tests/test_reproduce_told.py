@@ -1,4 +1,4 @@
-"""A whole paper on the page, in the terminal and in files: invented outcomes, nothing run."""
+"""The outputs for a whole paper with invented outcomes: page, terminal and files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reproduction(outcomes: dict[str, Outcome], *, interrupted: bool = False) -> 
 
 
 def with_a_miss() -> dict[str, Outcome]:
-    """Ji and Shin as published, but for the first and the last row of Figure 5."""
+    """Outcomes of Ji and Shin as published, except the first and last rows of Figure 5."""
     made = whole("vm")
     rows = made["vm.fig5"].chosen
     keys = {rows[0].key, rows[-1].key}

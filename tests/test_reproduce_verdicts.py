@@ -1,4 +1,4 @@
-"""Verdicts, claims and outcomes: by hand-made numbers, edges included."""
+"""Verdicts, claims and outcomes on hand-made numbers, with edge cases."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FITTED, UNSTEADY = Verdict.FITTED, Verdict.UNSTEADY
 
 
 def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
-    # Of n tosses of a coin, at most so many are heads with 2.5%: none of 6 to 8, one of 9 to 11,
-    # two of 12 to 14, and four of 17, by any table of the binomial distribution.
+    # By the binomial distribution, the interval of a median leaves out this many values at each
+    # end: none of 6 to 8, one of 9 to 11, two of 12 to 14, four of 17.
     for n, skipped in ((6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (14, 2), (17, 4)):
         value = Value.median_of([float(one * one) for one in range(n)])
         assert (value.low, value.high) == (skipped**2, (n - 1 - skipped) ** 2)
@@ -33,7 +33,7 @@ def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
 
 
 def test_an_effect_is_told_from_none_by_the_end_of_its_interval() -> None:
-    # 8 with an interval from 1 to 40: half of its width is more than the effect.
+    # The interval of 8 is from 1 to 40. Half of its width exceeds the effect, but 0 is outside.
     lopsided = Value(8.0, 19.5, (1.0, 40.0))
     assert verdicts.sized(lopsided, 8).verdict is MET
     assert verdicts.sized(Value(8.0, 19.5), 8).verdict is MISSED
@@ -46,7 +46,7 @@ def test_an_effect_is_told_from_none_by_the_end_of_its_interval() -> None:
     [
         (2.0, 2.0, "0", MET),
         (2.0000001, 2.0, "0", MISSED),
-        # 5.001 - 5 is a little under 0.001 in binary, 4.999 - 5 a little over.
+        # In binary, 5.001 - 5 is slightly below 0.001, and 5 - 4.999 slightly above.
         (5.001, 5.0, "0.02%", MET),
         (4.999, 5.0, "0.02%", MET),
         (5.00101, 5.0, "0.02%", MISSED),
@@ -122,7 +122,7 @@ def test_a_trend_may_turn_within_the_intervals_only() -> None:
         MISSED,
         "from 1 to 2 it goes from 1.0000 ±0.2000 to 1.5000 ±0.2000",
     )
-    # The whole fall must be more than the intervals of its ends.
+    # The whole decrease must exceed the intervals of its ends.
     assert verdicts.falling([Value(2, 0.6), Value(1, 0.6)], names).verdict is MISSED
 
 
@@ -148,7 +148,7 @@ def test_the_least_lies_where_it_was_published() -> None:
         ([BLIND, MET], MET),
         ([BLIND, MISSED], MISSED),
         ([BLIND, BLIND], BLIND),
-        # What is not steady decides; what is fitted does not, unless there is nothing else.
+        # An unsteady row decides. A fitted one decides only if there is no other row.
         ([UNSTEADY, MET, IN_KIND], UNSTEADY),
         ([UNSTEADY, MISSED], MISSED),
         ([FITTED, IN_KIND], IN_KIND),
@@ -164,19 +164,19 @@ def test_nothing_is_met_that_was_not_run_whole(parts: list[Verdict], whole: Verd
 @pytest.mark.parametrize(
     ("measured", "published", "base", "verdict"),
     [
-        # Exactly a factor of 1.5, either way, and a little more.
+        # A factor of exactly 1.5 in both directions, and slightly more.
         (Value(-15.0), -10, 0, MET),
         (Value(-15.1), -10, 0, MISSED),
         (Value(15.0), 22.5, 0, MET),
         (Value(14.9), 22.5, 0, MISSED),
-        # The other sign, and none.
+        # The opposite sign, and no effect.
         (Value(10.0), -10, 0, MISSED),
         (Value(0.0), -10, 0, MISSED),
-        # Not told from none, by an interval or for want of one.
+        # The interval includes 0, or is not known.
         (Value(-10.0, 10.0), -10, 0, MISSED),
         (Value(-10.0, 9.9), -10, 0, MET),
         (Value(-10.0, math.nan), -10, 0, MISSED),
-        # In percent of something else, and as a ratio: 99.93 for 77.88 is no gain of that size.
+        # Sizes in percent of a base, and as ratios: 99.93 does not meet 77.88.
         (Value(99.93), 77.88, 100, MISSED),
         (Value(80.0), 77.88, 100, MET),
         (Value(2.78), 3.46, 1, MET),
@@ -190,7 +190,7 @@ def test_an_effect_has_sign_and_rough_size(
 
 
 def test_the_size_of_a_published_range_is_that_of_its_nearer_end() -> None:
-    # 14 to 18 percent less: from 14 / 1.5 to 18 * 1.5.
+    # "14 to 18 percent less" allows 14 / 1.5 to 18 * 1.5.
     for change, verdict in ((-9.4, MET), (-9.2, MISSED), (-16, MET), (-26.9, MET), (-27.1, MISSED)):
         assert verdicts.sized(Value(change), -14, -18).verdict is verdict
     with pytest.raises(ValueError, match="no effect was published"):
@@ -220,7 +220,7 @@ def test_a_published_number_is_met_in_kind_in_its_size_only() -> None:
     # BSGC's gain in migrations: 0.07% is not 22.12%.
     assert graded(Value(0.07, 0.01), 0.0) is MISSED
     assert graded(Value(20.0, 1.0), 0.0) is IN_KIND
-    # A row whose own judgement has looked at the size; and one on the paper's own input.
+    # One row has judged the size already; the other is on the paper's own input.
     assert graded(Value(0.07, 0.01), None) is IN_KIND
     assert graded(Value(0.07, 0.01), 0.0, Input.EXACT) is MET
 
@@ -303,7 +303,7 @@ def test_the_claims_that_ship_are_all_of_six_papers() -> None:
     known = claims()
     assert list(known.papers) == ["dchoices", "zombie", "vm", "bsgc", "pgc", "ssdiq"]
     assert len(known.claims) == 62
-    # Table 1 of the paper, its third row.
+    # The third row of the paper's Table 1.
     model = known.select(("dchoices.table1.model",))[0]
     assert model.rows[2] == (64, 0.17, 8, 8, 3.0596)
     assert model.column("model")[2] == 3.0596
@@ -353,5 +353,5 @@ def test_a_table_has_numbers_where_ours_are_there() -> None:
     none = Table(columns, (("0.5", 16, 2.5, math.nan, math.nan), ("1", 16, 1.5, None, None)), 2)
     assert not none.has_numbers
     assert Table(columns, (*none.rows, ("2", 16, 1.5, 1.25, math.nan)), 2).has_numbers
-    # A column that nobody says to be a key is a measured one.
+    # Columns count as measured unless they are keys.
     assert Table(columns, none.rows).has_numbers

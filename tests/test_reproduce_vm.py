@@ -1,4 +1,4 @@
-"""The worked example of Ji and Shin: that the shipped traces lead to the moment of the figures."""
+"""The worked example of Ji and Shin: the shipped traces lead to the state in the figures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from flashgc_papers.vm.schemes import FIGURES
 from flashgc_papers.vm.sweeps import CACHES, LOG_BLOCKS, STATED, WINDOWS
 from papers import claim_of, result_of, task_of
 
-#: (page, written), the page used longest ago first: what the cache holds beside P6 when that goes.
-#: Of the figures: P2 and P1 in the LRU region, with P6 itself; P5, P11 and P9 in the MRU region.
+#: (page, is dirty) of the pages in the cache when P6 is evicted, in LRU order, without P6. In the
+#: figures, P2, P1 and P6 are in the LRU region, and P5, P11 and P9 in the MRU region.
 HELD = {
     "figure": [(2, True), (1, False), (5, False), (11, True), (9, False)],
     "mru-dirty": [(5, False), (4, False), (7, False), (11, True)],
@@ -29,17 +29,17 @@ HELD = {
     "lru-dirty": [(2, True), (5, False), (4, False), (7, False)],
     "lru-clean": [(1, False), (5, False), (4, False), (7, False)],
 }
-#: The pages that are read after the moment of the figures in the trace that goes on.
+#: Pages that one trace reads after the moment of the figures.
 LATER = (3, 4, 7, 8, 10)
-#: What the log blocks hold: PBN 3, then PBN 4 (P4 written three times).
+#: Pages in the log blocks: PBN 3, then PBN 4 (P4 was written three times).
 LOGGED = [1, 3, 8, 10, 4, 5, 4, 4]
 
 
 def references(held: list[tuple[int, bool]], capacity: int) -> list[tuple[int, bool]]:
     """The references that lead to the moment of the figures.
 
-    Every page once, so that they get their numbers in order; each logged page written and then
-    pushed out by reads of others; then P6, what is held, and P0, for which P6 goes.
+    First every page is read once, so that pages are numbered in order. Each logged page is written
+    and then evicted by reads of others. Then come P6, the held pages, and P0, which evicts P6.
     """
     made = [(page, False) for page in range(12)]
     for page in LOGGED:
@@ -57,7 +57,7 @@ def text(made: list[tuple[int, bool]]) -> str:
 def test_the_traces_lead_to_the_moment_of_the_figures(name: str) -> None:
     made = references(HELD[name], CACHED[name])
     assert (FOLDER / f"{name}.csv").read_text() == text(made)
-    # A plain LRU cache, by hand: which dirty pages go, in which order, and what is left.
+    # A plain LRU cache, to find the order of evicted dirty pages and the remaining content.
     cache: dict[int, bool] = {}
     gone = []
     for page, write in made:
@@ -73,7 +73,7 @@ def test_the_traces_lead_to_the_moment_of_the_figures(name: str) -> None:
 
 
 def test_one_trace_goes_on_until_what_the_merge_left_out_is_evicted() -> None:
-    # P0 is cached last; the next five evict P2, P1, P5, P11 and P9, of which DA-GC has P5 clean.
+    # P0 is cached last. The next five reads evict P2, P1, P5, P11 and P9; DA-GC has P5 clean.
     made = [*references(HELD["figure"], CACHED["figure"]), *((page, False) for page in LATER)]
     assert (FOLDER / "evicted.csv").read_text() == text(made)
     assert set(CACHED) == {*HELD, "evicted"}
@@ -86,13 +86,13 @@ def test_one_trace_goes_on_until_what_the_merge_left_out_is_evicted() -> None:
         assert result.swap is not None
         assert result.merges is not None
         merged.append((result.swap.swap_outs, result.merges.total))
-    # Nine logged pages before, of which the last is P6; then P2, P1, P11 and P9. The log block that
-    # takes P6 has three more pages: P9 needs another one. In their places none of the four does.
+    # Nine pages are logged before, the last of them P6; then P2, P1, P11 and P9. The log block with
+    # P6 has room for three more pages, so P9 needs another. In place, none of the four does.
     assert merged == [(13, 2), (13, 1)]
 
 
 def over_sizes(excluded: Callable[[int], float]) -> dict[str, Row]:
-    """The rows of Figures 11 and 12 where LDA-GC saves 30% and leaves out so many duplicates."""
+    """The rows of Figures 11 and 12 if LDA-GC saves 30% and excludes this many duplicates."""
     claim = claim_of("vm", "fig11-12")
     runner = runner_of(claim)
     assert runner is not None
@@ -126,7 +126,7 @@ def test_the_peak_of_the_duplicates_is_where_they_are_most() -> None:
 
 
 def judged(name: str, of: Callable[[str], dict[str, Any]]) -> Outcome:
-    """The outcome where ``of`` gives the raw result of a run by its name, under every reading."""
+    """The outcome if ``of`` gives the raw result of each run by name, under every reading."""
     claim = claim_of("vm", name)
     runner = runner_of(claim)
     assert runner is not None
@@ -137,7 +137,7 @@ def judged(name: str, of: Callable[[str], dict[str, Any]]) -> Outcome:
     return runner.judge(claim, Measured(Size.QUICK, task, results, {}))
 
 
-#: Figure 5, as the text has it, and a page map on which leaving out helps.
+#: Times of Figure 5 from the paper's text, and of a page map on which leaving out pages helps.
 TIMES = {
     "DU-GC": 100.0, "DA-GC": 105.0, "LDA-GC1": 90.0, "LDA-GC2": 94.0, "LDA-GC3": 76.0,
     "LDA-GC4": 72.0, "LDA-GC5": 63.0, "LDA-P": 60.0, "DA-GC on a page map": 90.0,
@@ -155,9 +155,9 @@ def test_the_published_times_are_what_is_claimed_of_figure_5() -> None:
             },
         )
 
-    # The first reading was chosen by this figure.
+    # The first reading was fitted to this figure.
     assert timed({}).under == {"window": Verdict.FITTED, "literal": Verdict.IN_KIND}
-    # LDA-VBS no better than LDA-BM: 93 of 94 is within a factor of 1.5 of 10%, 95 is the order.
+    # At 95, LDA-VBS is not better than LDA-BM: both the order and the size are missed.
     missed = [row.label for row in timed({"LDA-GC1": 95.0}).chosen if row.verdict is Verdict.MISSED]
     assert missed == ["LDA-GC1 below LDA-GC2", "LDA-GC1 against DU-GC, %"]
     missed = [row.label for row in timed({"DA-GC": 93.0}).chosen if row.verdict is Verdict.MISSED]
@@ -188,7 +188,7 @@ def test_a_wider_window_pays_up_to_32_log_blocks() -> None:
     assert over_windows({1: 120.0, 32: 101.0, 128: 100.0}) == [Verdict.IN_KIND] * 2
     assert over_windows({1: 110.0, 32: 105.0, 128: 97.0}) == [Verdict.IN_KIND, Verdict.MISSED]
     assert over_windows({1: 100.0, 32: 101.0, 128: 100.0}) == [Verdict.MISSED] * 2
-    # All of the paper's windows are run from the default size on.
+    # From the default size on, all windows of the paper are run.
     task = task_of(claim_of("vm", "fig13"), Size.DEFAULT)
     assert len(task.simulations) == 2 * len(mixtures()) * (len(WINDOWS) + 1)
 
@@ -214,11 +214,11 @@ def test_readings_differ_in_regions_log_block_and_window_and_passes_are_one_numb
     assert chosen["page_policy"] == "3-region:initial=0.2,lru=0.6,resize=no"
     assert literal["mapping"] == "fast:log_blocks=32,log_only=yes"
     assert "page_policy" not in literal
-    # A window that a figure is about stands in place of the reading's.
+    # A figure about windows sets its own window instead of the reading's.
     sweep = task_of(claim_of("vm", "fig13"), Size.QUICK)
     options = sweep.simulations["window: order-1 all"].options
     assert ",window=all," in options["mapping"]
-    # A mixture is large enough to run once, as the paper's programs did.
+    # A mixture is long enough for one pass, as in the paper.
     assert (options["passes"], chosen["passes"]) == (1, 5)
 
 
@@ -226,7 +226,7 @@ def test_pages_that_go_to_their_place_are_a_wrong_engine() -> None:
     (mutant,) = (one for one in mutants_of("vm") if one.name == "left-out pages in place")
     task = task_of(claim_of("vm", "fig5"), Size.QUICK)
     part = changed(task, mutant)
-    # All runs on FAST: those on a page map have no place in a data block.
+    # Only runs on FAST remain: a page map has no places in data blocks.
     assert set(task.simulations) - set(part.simulations) == {
         key for key in task.simulations if key.endswith("on a page map")
     }

@@ -1,4 +1,4 @@
-"""Work that is stopped goes on where it was, and nothing is trusted that is not whole."""
+"""Stopped work goes on where it was, and incomplete files are not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The zombie paper's runners: its sizes, gains worked out by hand, and what counts as missed."""
+"""The zombie paper's runners: its sizes, gains computed by hand, and rows that are missed."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_every_claim_has_a_task_that_the_engine_understands(claim: Claim, size: 
 
 
 def test_the_default_size_is_the_papers() -> None:
-    # Section 4.1: 8 GB a bank, effective blocks of 2 MB and pages of 16 KB; 5.1: four banks, 29.8
-    # of 31.6 GB; 5.2.1: 5.12 GB written, 16 KB a request; two writes a read anywhere; 16 threads.
+    # Section 4.1: 8 GB per bank, effective blocks of 2 MB and pages of 16 KB. 5.1: four banks, 29.8
+    # of 31.6 GB. 5.2.1: 5.12 GB written in requests of 16 KB; two writes per read; 16 threads.
     config = micro(Size.DEFAULT, CHOSEN, "ZGC-GD", 6).config()
     assert config["page_size"] * config["pages_per_block"] * config["blocks"] == 32 << 30
     assert config["page_size"] == 16 << 10
@@ -71,7 +71,7 @@ def test_a_quick_run_has_one_bank_of_full_size() -> None:
         config = one.config()
         assert config["timed"]["channels"] == config["timed"].get("ways", 1) == 1
         assert config["pages_per_block"] == 128
-    # A search is linear in the blocks of a bank, under the chosen reading.
+    # Under the chosen reading, a victim search takes time linear in the blocks of a bank.
     searches = {
         reading.name: micro(Size.DEFAULT, reading, "ZGC-CB", 6, banks=16).options[
             "victim_search_time"
@@ -82,7 +82,7 @@ def test_a_quick_run_has_one_bank_of_full_size() -> None:
 
 
 def test_a_list_in_the_last_page_of_a_block_leaves_the_logical_capacity_as_it_is() -> None:
-    # 128 of 127 times (1 - 5.7%) is 1 - 4.9575%.
+    # 128/127 times (1 - 5.7%) is 1 - 4.9575%.
     assert pytest.approx(1 - (1 - 0.057) * 128 / 127, abs=1e-6) == 0.049575
     keys = CHANGES["127 of 128 pages for data"][1]
     board = {"kind": "timed", "device": "jasmine-4", "blocks": 1024, "requests": 16, "runs": 1}
@@ -118,7 +118,7 @@ def test_requests_pass_collections_under_one_reading_alone() -> None:
 
 
 def bare(key: str, timing: dict[str, Any], **more: Any) -> Result:
-    """A result of a drive with a clock."""
+    """A result of a timed drive with these figures."""
     return result_of({
         "bytes": WHOLE_PAGES,
         "latency_us": {}, "mean_us_runs": [], "mean_us_ci95": None, "time_share": {},
@@ -169,12 +169,12 @@ def test_a_gain_is_that_of_runs_on_the_same_writes() -> None:
     results = written({"a": [2.0, 3.0], "b": [4.0, 5.0]})
     task = Task({key: Simulation({}) for key in results})
     value = experiment.gain(Measured(Size.QUICK, task, results, {}), "a", "b")
-    # 50% and 40%: mean 45, standard deviation 5 sqrt(2), by sqrt(2) runs 5; 12.706 times that.
+    # 50% and 40%: mean 45, deviation 5 sqrt(2), standard error 5; half the interval is 12.706 * 5.
     assert (value.mean, value.ci95) == pytest.approx((45, 63.53))
 
 
 def test_the_published_gains_at_6_are_met_and_a_loss_is_missed() -> None:
-    # GC at 5 and ZGC so much lower; no other h was measured.
+    # GC has 5, and ZGC-GD is lower by the published 47.3%; no other h was measured.
     of = {"GC-GD 6 4 0.5": [5.0] * 4, "GC-CB 6 4 0.5": [5.0] * 4}
     of["ZGC-GD 6 4 0.5"] = [5 * (1 - 0.473)] * 4
     of["ZGC-CB 6 4 0.5"] = [5.1] * 4
@@ -183,7 +183,7 @@ def test_the_published_gains_at_6_are_met_and_a_loss_is_missed() -> None:
     assert (greedy.verdict, greedy.difference) == (IN_KIND, pytest.approx(0))
     assert rows["ZGC-CB below GC-CB at h = 6, %"].verdict is MISSED
     assert rows["ZGC-GD below GC-GD at h = 10, %"].verdict is NOT_RUN
-    # Half of what is published, and not told from none.
+    # Half of the published gain, and a gain whose interval includes 0.
     of["ZGC-GD 6 4 0.5"] = [5 * (1 - 0.24)] * 4
     of["ZGC-CB 6 4 0.5"] = [5 * (1 - 0.5), 5.4, 5.4, 5 * (1 - 0.1)]
     rows = {row.label: row for row in judged("fig5", written(of)).rows}
@@ -193,9 +193,9 @@ def test_the_published_gains_at_6_are_met_and_a_loss_is_missed() -> None:
 
 
 def test_more_than_35_percent_is_a_bound_that_the_interval_keeps() -> None:
-    # Overhead of 5 falls to 3.2 by 36%, and to 3.3 by 34%.
+    # The overhead of 5 falls by 36% to 3.2, and by 34% to 3.3.
     of = {"GC-GD 6 4 0.5": [6.0] * 4, "GC-CB 6 4 0.5": [6.0] * 4}
-    # 36% with an interval of 3.7 is not told from 35.
+    # 36% with an interval of 3.7 is not significantly above 35%.
     for greedy, verdict in (([4.2] * 4, IN_KIND), ([4.1, 4.3, 4.1, 4.3], MISSED)):
         of |= {"ZGC-GD 6 4 0.5": greedy, "ZGC-CB 6 4 0.5": [4.3] * 4}
         rows = {row.label: row.verdict for row in judged("fig6", written(of)).rows}
@@ -214,7 +214,7 @@ def test_between_two_printed_points_the_amplification_is_between_them() -> None:
 
 
 def elapsed(seconds: dict[str, float]) -> dict[str, Result]:
-    """Timed results that took so many seconds, with a little noise between their runs."""
+    """Timed results with these simulated seconds, and slight noise between runs."""
     return {
         f"{key} run {run}": bare(
             key, {"simulated_seconds": took * (1 + 0.0001 * run), "write_amplification": 2.0}
@@ -232,7 +232,7 @@ def test_a_command_each_must_leave_no_improvement() -> None:
 
     nothing = "elapsed, saved with a command each, %"
     longer = "elapsed, a command each above no hints, %"
-    # With 33 of 40% of the gain left there is an improvement, and it takes no longer.
+    # A gain of 33% instead of 40% is still an improvement, and does not take longer.
     left = verdicts_of(67)
     assert (left[nothing], left[longer]) == (MISSED, MISSED)
     eaten = verdicts_of(110)
@@ -243,7 +243,7 @@ def test_a_command_each_must_leave_no_improvement() -> None:
 
 
 def test_where_the_paper_says_up_to_the_bound_holds() -> None:
-    # Elapsed time saved by up to 14.4%.
+    # The paper says that elapsed time falls by up to 14.4%.
     took = {"GC-GD": 100.0, "ZGC-GD": 64.6, "GC-CB": 100.0, "ZGC-CB": 90.0}
     took = {f"{name} 6 4 0.5": taken for name, taken in took.items()}
     rows = {row.label: row for row in judged("fig7", elapsed(took)).rows}
@@ -258,12 +258,12 @@ HOST: dict[str, Any] = {
 }  # fmt: skip
 
 
-#: Milliseconds of a read, of a free buffer and of the end of a write.
+#: Mean waits in milliseconds: for a read, for a free buffer, and for the end of a write.
 Waits = tuple[float, float, float]
 
 
 def waiting(milliseconds: dict[str, Waits]) -> dict[str, Result]:
-    """Timed results in which the accesses wait so long; without a free buffer if its time is 0."""
+    """Timed results with these waits; without events of the free buffer if its wait is 0."""
     made = {}
     host = {"reads": 600, "writes": 400, "drive_reads": 100, "drive_writes": 50, **HOST}
     for key, (read, room, rewrite) in milliseconds.items():
@@ -299,15 +299,15 @@ def test_each_event_of_the_database_has_its_own_waits() -> None:
         "GC-CB": (18.0, 369.0, 20874.0),
         "ZGC-CB": (16.0, 348.0, 18462.0),
     }
-    # As published: 17 to 15 ms is 11.8% less, 18 to 16 is 11.1%.
+    # Published: from 17 to 15 ms is 11.8% less, from 18 to 16 ms is 11.1% less.
     rows = rows_of(published)
     assert {row.verdict for row in rows.values()} == {IN_KIND}
     assert all(abs(row.difference or 0) < 0.01 for row in rows.values())
-    # "More than 10%" is no claim of the wait that is 5.7% shorter.
+    # "More than 10%" does not refer to the wait that is only 5.7% shorter.
     assert len(rows) == 6 + 5
     assert "waits, free buffer wait, ZGC-CB beside GC-CB, %" not in rows
 
-    # Half of it is too little, and more is worse; so is a single event.
+    # Half of the published gain is too little, and a longer wait is missed; so is a single event.
     rows = rows_of(
         {**published, "ZGC-GD": (16.0, 313.0, 17147.0), "ZGC-CB": (19.0, 348.0, 18462.0)}
     )
@@ -317,7 +317,7 @@ def test_each_event_of_the_database_has_its_own_waits() -> None:
         "db file sequential read, ZGC-CB beside GC-CB, %",
         "waits, db file sequential read, ZGC-CB beside GC-CB, %",
     }
-    # A cache whose writer keeps up has no free buffer wait.
+    # If the cache's writer keeps up, there is no wait for a free buffer.
     kept_up = {name: (read, 0.0, rewrite) for name, (read, _, rewrite) in published.items()}
     rows = rows_of(kept_up)
     assert rows["free buffer wait, ZGC-GD beside GC-GD, %"].verdict is NOT_RUN
@@ -335,7 +335,7 @@ def test_what_is_better_by_over_ten_percent_is_so_with_more_to_spare_only() -> N
     took |= {f"ZGC-GD {name} timed": 92.0 for name in ("TPC-C1", "TPC-C2")}
     took |= {f"ZGC-CB {name} timed": 90.0 for name in ("TPC-C1", "TPC-C2")}
     made = judged("fig11", {**with_amplifications(of), **elapsed(took)})
-    # 9% less writes, and 100/92 - 1 = 8.7% more transactions; 11% and 11.1%.
+    # 9% fewer writes and 100/92 - 1 = 8.7% more transactions miss; 11% and 11.1% do not.
     assert [row.label for row in made.rows if row.verdict is MISSED] == [
         "TPC-C2, ZGC-GD below GC-GD, %",
         "TPC-C2, ZGC-GD, more transactions a second, %",
@@ -351,8 +351,8 @@ def test_what_is_better_by_over_ten_percent_is_so_with_more_to_spare_only() -> N
     [(80, 50_000, IN_KIND), (60, 50_000, MISSED), (80, 40_000, MISSED)],
 )
 def test_late_hints_say_how_soon_is_written(late: int, commands: int, verdict: Verdict) -> None:
-    # A bank has 5000 accesses a second, so 100 000 take 20 s; hints are 45 000 commands late, which
-    # takes 18 s where 50 000 are given in the 20 s, and 22.5 s where there are 40 000.
+    # A bank has 5000 accesses per second, so 100 000 take 20 s. Hints are 45 000 commands late. That
+    # is 18 s if there are 50 000 commands in 20 s, and 22.5 s if there are 40 000.
     hints = {**HOST["hints"], "late": late}
     host = {"reads": 60_000, "writes": 40_000, "drive_reads": commands - 10_000}
     host |= {"drive_writes": 10_000, **HOST, "hints": hints}
@@ -376,7 +376,7 @@ def test_table_3_is_met_by_its_own_numbers() -> None:
     assert rows["0.2, zombies known, MB"].difference == pytest.approx(0)
     assert rows["0.2, zombies known, MB"].why.startswith("711 MB are dirty")
     assert rows["0 to 2, MB"].measured == "432.0, 562.0, 699.0, 702.0, 703.0"
-    # Half of the volume is another size, and 94% is not nearly all.
+    # Half of the volume is not the published size, and 94% is not nearly all.
     less = {**host, "known_share": 0.94, "mean_known_pages": 0.5 * host["mean_known_pages"]}
     some = written({"ZGC-GD 6 4 0.5": [1.0] * 4}, host=less)
     missed = [row.label for row in judged("table3", results | some).rows if row.verdict is MISSED]
@@ -403,7 +403,7 @@ def test_a_part_of_a_quick_run_has_every_row(name: str) -> None:
     claim = the(name)
     task = task_of(claim, Size.QUICK)
     less = {"requests": 20_000, "warmup": "5000", "writes": 8000}
-    # Two of three runs; the third is taken to be like the first.
+    # Two of three runs are made; the third copies the first.
     smaller = {
         key: Simulation({**one.options, **{at: less[at] for at in less if at in one.options}})
         for key, one in task.simulations.items()
@@ -422,7 +422,7 @@ def test_a_part_of_a_quick_run_has_every_row(name: str) -> None:
 
 
 def test_figure_9_has_the_amplification_that_figure_8_prints() -> None:
-    # 4.40 without reads and 3.96 with two a write; half a read a write lies between.
+    # 4.40 without reads, and 3.96 with two reads per write; half a read per write lies between.
     for measured, expected in ((4.3, FITTED), (3.7, MISSED), (4.6, MISSED)):
         outcome = judged("fig9", written({"ZGC-CB 6 4 0.5": [measured] * 4}))
         row = outcome.chosen[-1]
@@ -431,8 +431,8 @@ def test_figure_9_has_the_amplification_that_figure_8_prints() -> None:
 
 
 def test_the_worked_example_is_the_figures_and_comes_out() -> None:
-    # Blocks 1 to 3 as the figures have them, live, zombie and dead pages below.
-    # Pages 0 to 9 fill the first; 0 to 4 are written again twice, 10 once.
+    # Blocks 1 to 3 of the figures, with live, zombie and dead pages below. Pages 0 to 9 fill the
+    # first block. Pages 0 to 4 are rewritten twice, page 10 once.
     blocks = [
         list(range(10)),
         [*range(5), *range(10, 15)],
@@ -468,8 +468,8 @@ def test_the_worked_example_is_the_figures_and_comes_out() -> None:
     ]
 
 
-#: Traces of Equation 2: pages of three blocks, dirty pages, the page that is written next, and
-#: invalid pages and zombies of each block.
+#: Traces for Equation 2: pages of three blocks, dirty pages, the page that is written next, and
+#: the numbers of invalid pages and zombies of each block.
 BOUNDED: dict[str, tuple[list[list[int]], list[int], int, list[tuple[int, int]]]] = {
     "below": (
         [[*range(10)], [*range(6), *range(10, 14)], [*range(4), *range(14, 20)]],
@@ -498,7 +498,7 @@ def test_the_traces_of_equation_2_have_the_blocks_that_tell_its_bound(side: str)
     lines = [f"{at}.000,{op},{page * 512},512,0" for at, (op, page) in enumerate(events)]
     text = BOUNDS[side].read_text().splitlines()
     assert text == ["time_us,op,offset_bytes,size_bytes,dev", *lines]
-    # The pages that the best of the three copies, by the equation and by three others.
+    # The copies of the best of three blocks by the equation, and by three wrong scores.
     scores: list[Callable[[int, int], float]] = [
         lambda i, z: i - min(z, i / 2),
         lambda i, z: i - z,
@@ -521,7 +521,7 @@ def test_the_published_score_in_python_decides_as_the_engine_does() -> None:
     assert right.zombies is not None
     assert right.zombies.marked > 0
     assert (same.copied_pages, same.zombies) == (right.copied_pages, right.zombies)
-    # Equal scores of cost-benefit go to the block with fewer erases there.
+    # The wrong policy breaks ties of cost-benefit by fewer erases.
     aged = wrong.scored(wrong.as_published)({"victim": "z-cost-benefit", **drive})["victim"]
     theirs = flashgc.run(victim="z-cost-benefit", **drive).copied_pages
     assert flashgc.run(victim=aged, **drive).copied_pages == pytest.approx(theirs, rel=0.01)
@@ -533,7 +533,7 @@ def test_a_page_of_an_interrupted_run_has_only_figures_that_can_be_drawn(claim: 
     assert runner is not None
     task = runner.task(claim, Size.QUICK)
     assert runner.judge(claim, Measured(Size.QUICK, task, {}, {})).figures == ()
-    # One of the collectors at one h.
+    # One collector at one h is changed.
     of = {
         f"{reading.name}: {key}": result
         for reading in READINGS

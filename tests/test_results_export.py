@@ -1,4 +1,4 @@
-"""Copies of a file of results: whole while a sweep writes it, and after its end."""
+"""Copies of a file of results are complete, during a sweep and after it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_file_in_use_is_copied_whole(tmp_path: Path, command: Command) -> None
         assert set(kept_results(tmp_path / "copy")) == set(rows)
         with Store(tmp_path / "copy", make=False) as copy, Store(tmp_path / "done") as done:
             assert [one[2] for one in copy.each()] == [one[2] for one in done.each()]
-    # That is what the command is for.
+    # The copied file lacks the results, so the hint names the command `export`.
     listed = command("results", "list", "plain")
     assert "none; hint: flashgc sweep grid.toml makes some; a file in use is copied by" in (
         " ".join(listed.stdout.split())

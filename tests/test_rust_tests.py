@@ -1,4 +1,4 @@
-"""No file of Rust tests is left out: each is a module of its crate's test program, or a program."""
+"""Every file of Rust tests is run: it is a module of its crate's test program, or a program."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CRATES = [path.parent for path in sorted(ROOT.glob("crates/*/Cargo.toml"))]
 def test_every_file_of_tests_is_compiled(crate: Path) -> None:
     manifest = tomllib.loads((crate / "Cargo.toml").read_text(encoding="utf-8"))
     if manifest["package"].get("autotests", True):
-        return  # Cargo looks for them itself
+        return  # Cargo finds the test files itself
     programs = {test["name"] for test in manifest["test"]}
-    # A file that belongs to a module of the sources, by its private names, is named there.
+    # A test file that uses private names is a module of the sources, which name its path.
     sources = "".join(path.read_text(encoding="utf-8") for path in crate.glob("src/**/*.rs"))
     programs |= set(re.findall(r'#\[path = "[./]*/tests/(\w+)\.rs"\]', sources))
     lines = (crate / "tests/main.rs").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Schemes in Python: what policies see of the blocks, and one object as both."""
+"""Schemes in Python: the policies' view of blocks, and one object as placement and policy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL: dict[str, Any] = {
     "frontier": "pool:low=1", "blocks": 200, "pages_per_block": 16, "spare": 0.2,
     "writes": "4x",
 }  # fmt: skip
-#: A drive of 64 blocks of 8 pages, of which a quarter is spare.
+#: A drive of 64 blocks of 8 pages with 25% spare, so 384 logical pages.
 DRIVE: dict[str, Any] = {"blocks": 64, "pages_per_block": 8, "spare": "25%"}
 PAGES, BLOCK = 384, 8
 ONE_DIE: dict[str, Any] = {
@@ -71,15 +71,15 @@ def stored(tmp_path: Path) -> Seen:
 
 
 class Follower:
-    """A drive of lists that believes what a watcher has seen, and says where that cannot be."""
+    """A naive drive that follows a watcher's log, and fails if the log is inconsistent."""
 
     def __init__(self) -> None:
         self.on: list[set[int]] = [set() for _ in range(DRIVE["blocks"])]
         self.block: dict[int, int] = {}
         self.classes = [0] * DRIVE["blocks"]
-        #: Both clocks when each block was programmed last.
+        #: For each block, both clocks at its last program.
         self.programmed = [(0, 0)] * DRIVE["blocks"]
-        #: Times at which candidates were closed, and the latest time at which they can have been.
+        #: For each candidate, the time of its closing, and the latest possible time.
         self.closed: dict[int, tuple[int, int]] = {}
         self.closed_by: dict[int, tuple[int, int]] = {}
         #: The open block of each class.
@@ -156,7 +156,7 @@ def test_all_drives_show_the_same_blocks_and_they_are_true(tmp_path: Path) -> No
 
 def test_a_placement_that_looks_at_blocks_decides_alike_however_writes_are_batched() -> None:
     done = flashgc.check_placement(Watcher)
-    # The verbs; two workloads for two built-in victim policies and for its own picks.
+    # The methods, and two workloads each for two built-in victim policies and for its own picks.
     assert len(done.checks) == 7
     assert "its own picks" in done.checks[-1]
     assert done.picks > 1000
@@ -170,7 +170,7 @@ def test_a_drive_has_one_object_for_both(both: Any) -> None:
     assert len(begun) == 2
     assert begun[0] is not begun[1]
     assert both is Due or vars(both) == {}
-    # What the object heard as a placement, it knew as a victim policy.
+    # As a victim policy, the object has the state that it built as a placement.
     for scheme in begun:
         assert np.count_nonzero(scheme.life != scheme.pages) >= 3
     alone = [
@@ -363,7 +363,7 @@ def test_a_view_of_a_placement_outlives_its_drive() -> None:
             kept[:] = [blocks.valid, blocks.closed_at, blocks.closed_at_host, blocks.classes]
 
     made = flashgc.run("uniform", victim=Keeps, placement=Keeps, runs=1, **SMALL)
-    flashgc.run("uniform", victim="greedy", **SMALL)  # Memory that was freed would be used again.
+    flashgc.run("uniform", victim="greedy", **SMALL)  # Another run would reuse freed memory.
     valid, closed_at, closed_at_host, classes = kept
     assert int((valid & (OPEN - 1)).sum()) == made.config.logical_pages
     assert (closed_at_host <= closed_at).all()
@@ -425,7 +425,7 @@ def test_a_stored_drive_that_is_opened_again_has_one_object_that_knows_its_pages
     assert held == follower.block
     verbs = [event[0] for event in again]
     assert verbs.count("pick") > 20
-    # The clocks go on, and each block has the class that it was opened for.
+    # The clocks continue, and each block keeps the class that it was opened for.
     before = again[: verbs.index("pick")]
     _, clock, host_clock, _, candidates, classes, *_ = again[len(before)]
     assert clock >= follower.clock[0]

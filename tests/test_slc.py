@@ -1,4 +1,4 @@
-"""SLC regions: their counts, the cliff, and what they do not go together with."""
+"""SLC regions: their counts, the cliff of response times, and excluded options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_what_went_through_the_region_is_counted_and_shown(command: Command) -> 
     assert result.timing.slc == results.Slc(**counts)
     assert counts["host_pages"] + counts["direct_pages"] == result.host_pages
     assert counts["host_pages"] > 0
-    # How long the flash was busy would need the times of both kinds of cells.
+    # There is no busy time, because it would need the times of both kinds of cells.
     assert result.busy is None
     shown = " ".join(command("run", *flags).stdout.split())
     assert f"SLC region {counts['host_pages']} pages written" in shown
@@ -41,7 +41,7 @@ def test_what_went_through_the_region_is_counted_and_shown(command: Command) -> 
 
 @pytest.mark.parametrize(("bits", "pages"), [(3, 8), (4, 6)])
 def test_the_series_over_time_has_the_cliff(bits: int, pages: int) -> None:
-    """16 blocks of 24 / bits pages take 210 us a page, and all others 710 us."""
+    """Pages in the region of 16 blocks of 24 / bits pages take 210 us, all others 710 us."""
     result = flashgc.run(
         "sequential",
         kind="timed",

@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of the d-choices paper: the statistics of a trace, and what is built from them."""
+"""Tables 2 and 3 of the d-choices paper: statistics of traces, and stand-ins made from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flashgc_papers.reproduce.tasks import Measured, Size
 from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES, result_of
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 # Worked by hand. Offsets in bytes, 4096 a page:
@@ -52,7 +52,7 @@ TRACE = """time_us,op,offset_bytes,size_bytes,dev
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """The trace worked by hand."""
+    """The trace whose statistics are computed by hand above."""
     path = tmp_path / "by-hand.csv"
     path.write_text(TRACE, encoding="utf-8")
     return path
@@ -97,42 +97,42 @@ def test_a_wrong_paging_is_one_line_that_names_the_nearest(trace: Path, command:
 @pytest.mark.parametrize("name", ["rsrch0", "prxy0", "online", "webmail"])
 def test_a_stand_in_has_the_published_statistics(name: str, tmp_path: Path) -> None:
     trace, made = published()[name], tmp_path / "made.flashgc"
-    # Many requests a page, so that chance does not make some pages of a class popular. A run of one
-    # page each: draws are independent, and counts vary least.
+    # Many requests per page, so that no page of a class is popular by chance. Runs of one page make
+    # draws independent, so counts vary least.
     pages, requests = 20_000, 6_000_000
     flashgc.trace_synth(standins.workload(trace, run=1), made, pages=pages, requests=requests)
     stat = trace_stat(made)
     assert stat.pages == pages
-    # Five deviations of a share of 6 million independent draws are at most 0.1% of the requests.
+    # Five standard deviations of a share of 6 million draws are at most 0.1% of the requests.
     assert stat.page_write_percent == pytest.approx(trace.writes, abs=0.1)
     page = 100 / pages
     assert stat.read_only_percent == pytest.approx(trace.read_only, abs=page)
     widths = np.diff([0, *trace.locality, 100])
     for at, (found, exact) in enumerate(zip(stat.locality_percent, trace.locality, strict=True)):
-        # 0.1% of the requests lie on that part of the next class, which has 20%; and whole pages.
+        # 0.1% of the requests are 0.1 / 20 of the next class's pages; one page for rounding.
         slack = 0.1 / 20 * widths[at + 1] + page
         each = 0.2 * requests / (pages * widths[at : at + 2] / 100)
         if each[0] - each[1] < 6 * math.sqrt(each[0]):
-            # Counts of both classes overlap, and sorting puts the larger ones first: the upper half
-            # of a bell curve lies 0.8 deviations above the middle.
+            # Counts of the two classes overlap, and sorting puts larger ones first. The mean of the
+            # upper half of a normal distribution is 0.8 deviations above the middle.
             slack += 0.8 / math.sqrt(each[0]) * widths[at]
         assert found == pytest.approx(exact, abs=slack)
 
 
 def test_prxy0_has_fewer_reads_than_its_class_of_pages_only_read_would_take() -> None:
-    # 19.53% of the pages of the coldest class, 94.8%, would take 20% * 19.53 / 94.8 = 4.12% of the
-    # requests; 3.64% are reads. All of them go there, and the other pages are never read.
+    # The coldest class has 94.8% of the pages and 20% of the requests. The 19.53% read-only pages
+    # would get 20% * 19.53 / 94.8 = 4.12%, but only 3.64% are reads. All reads go to them.
     text = standins.workload(published()["prxy0"])
     assert text.endswith("shares=0/0/0/0/0/3.64,run=64,burst=64,read=1")
     assert "shares=20/20/20/20/16.36/0" in text
 
 
-# A file that is the trace, and one that is a part of it.
+# A file with the whole trace, and one with a part of it.
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Published]:
-    """rsrch0 as if it had the 7 requests of the trace above, and an empty folder of traces."""
+    """rsrch0 with the 7 requests of the trace above, and an empty folder of traces."""
     real = published()["rsrch0"]
     made = Published("rsrch0", real.writes, 7, real.read_only, real.locality)
     monkeypatch.setitem(published(), "rsrch0", made)
@@ -175,7 +175,7 @@ def test_every_table_says_how_it_pages_a_trace(small: Published, tmp_path: Path)
         "rsrch_0.csv: 4 pages and 7 requests by size (rounded), "
         "4 pages and 8 requests where a request is every page that it touches (covered)"
     )
-    # Of a part of a trace as of the whole: both are worked out by hand at the trace above.
+    # Statistics of a part and of the whole trace are those computed by hand above.
     for requests in (7, 700):
         standins._search.cache_clear()
         made = Published("rsrch0", small.writes, requests, small.read_only, small.locality)
@@ -210,12 +210,12 @@ def test_without_a_folder_the_row_says_what_to_set(
         ).options["blocks"]
         for reading in READINGS
     ]
-    # 40 000 and 200 000 pages of 0.9 of the flash, 64 a block.
+    # 40 000 and 200 000 pages are 0.9 of the flash, with 64 pages per block.
     assert blocks == [694, 3472]
 
 
 def judged(name: str, results: dict[str, Result], computed: dict[str, object]) -> Outcome:
-    """What the runner of a claim makes of these results."""
+    """The outcome of a claim with these results."""
     claim = claim_of(name)
     found = runner_of(claim)
     assert found is not None
@@ -248,13 +248,14 @@ def test_tables_of_statistics_run_on_traces_alone(small: Published, tmp_path: Pa
     task = found.task(claim, Size.QUICK)
     (key,) = task.computations
     outcome = judged("dchoices.table2", {}, {key: task.computations[key].call()})
-    # 57.14% writes for 88.87, 7 requests for 3 253 639, 50% for 19.02; the other three not there.
+    # Measured and published: 57.14% and 88.87% writes, 7 and 3 253 639 requests, 50% and 19.02%
+    # read-only pages. The other three traces are missing.
     assert [row.verdict for row in outcome.rows] == [Verdict.MISSED] * 3 + [Verdict.NOT_RUN] * 9
     assert outcome.rows[3].why.endswith("is called *prxy_0*")
 
 
 def result(value: float, spread: float = 0.001) -> Result:
-    """A result of three runs about ``value``, with the interval of Student's t (2: 4.3027)."""
+    """A result of three runs around ``value``, with the interval of Student's t(2) = 4.3027."""
     values = (value - spread, value, value + spread)
     half = 4.3027 * spread / math.sqrt(3)
     raw = {"write_amplification": value, "write_amplification_ci95": half, "run_values": values}
@@ -262,8 +263,8 @@ def result(value: float, spread: float = 0.001) -> Result:
 
 
 def test_differences_of_runs_of_the_same_seeds_are_paired() -> None:
-    # By hand: differences 0.5, 0.6 and 0.2, mean 0.43333, deviation 0.20817; times 4.3027 over the
-    # root of 3 is 0.51712. Unpaired it would be 5 times that.
+    # By hand: differences 0.5, 0.6 and 0.2, mean 0.43333, deviation 0.20817. Half the interval is
+    # 0.20817 * 4.3027 / sqrt(3) = 0.51712. Without pairs it would be 5 times that.
     one, other = result(2, 1), result(1.5666667, 0.85)
     other = result_of(
         {
@@ -299,13 +300,13 @@ def test_the_published_numbers_are_met_in_kind_and_those_upside_down_are_not(
     for name, rows in (("dchoices.table4", 48), ("dchoices.table5", 60)):
         outcome = judged(name, results, {})
         assert len(outcome.rows) == rows
-        # A cell of each trace is what the width of its windows was fitted to.
+        # The width of a trace's windows was fitted to one of its cells.
         fitted = [row.label for row in outcome.rows if row.verdict is Verdict.FITTED]
         own = [f"{trace}, 0.1, 0" for trace in ("rsrch0", "prxy0", "online", "webmail")]
         assert fitted == (own if name == "dchoices.table5" else [])
         others = {row.verdict for row in outcome.rows if row.label not in fitted}
         assert others == {Verdict.IN_KIND}, name
-    # Where memory costs what it gained, and two frontiers what they gained, all are missed.
+    # If memory and two frontiers cost as much as they gained, all rows are missed.
     turned = {key: result(9 - value) for key, value in (one | two).items()}
     outcome = judged("dchoices.table5", turned, {})
     labels = [row.label for row in outcome.rows if row.verdict is not Verdict.MISSED]
@@ -315,7 +316,7 @@ def test_the_published_numbers_are_met_in_kind_and_those_upside_down_are_not(
 def curves(of_d: Callable[[float, int], float], webmail: int = 1) -> dict[str, Result]:
     """Results of Figure 4 in which d and c have this write amplification.
 
-    On webmail ``d`` is so many times what it is on rsrch0.
+    On webmail, the same figure is at ``webmail`` times the ``d``.
     """
     return {
         f"{name} {c} {d}": result(of_d(d / (webmail if name == "webmail" else 1), int(c)))
@@ -334,14 +335,14 @@ def test_an_optimal_d_inside_the_curve_holds_in_kind(monkeypatch: pytest.MonkeyP
     # Published are 56, 37, 34 and 37 on rsrch0, all within a factor of 1.5 of 42.
     assert [row.verdict for row in outcome.rows] == [Verdict.IN_KIND] * 10
     assert [row.measured for row in outcome.rows[:8]] == ["d = 42"] * 4 + ["d = 108"] * 4
-    # The least at d = 42 is 1.702 with c = 1 and 1.71 without: 0.47% less.
+    # The minimum at d = 42 is 1.702 with c = 1 and 1.71 with c = 0: 0.47% less.
     assert str(outcome.rows[8].measured).startswith("c = 1, d = 42: -0.47")
     # On webmail 42 is not within a factor of 1.5 of the published 100 to 150.
     outcome = judged("dchoices.fig4", curves(bowl), {})
     verdicts = [row.verdict for row in outcome.rows]
     assert verdicts == [Verdict.IN_KIND] * 4 + [Verdict.MISSED] * 4 + [Verdict.IN_KIND] * 2
-    # A curve that falls to its end has no optimum, one with two valleys is not convex, and memory
-    # that costs does not gain.
+    # A curve that falls to its end has no optimum, and one with two minima is not convex. Memory
+    # gains nothing if amplification rises with c.
     for of_d, missed in (
         (lambda d, c: 2 - d / 1000 + c / 100, 10),
         (lambda d, c: 2 + 0.1 * math.sin(d / 20) + c / 100, 10),
@@ -356,8 +357,8 @@ def test_on_the_trace_the_optimal_d_must_be_the_published_one(
 ) -> None:
     (tmp_path / f"{small.word}.csv").write_text(TRACE, encoding="utf-8")
     outcome = judged("dchoices.fig4", curves(lambda d, _: 1.7 + math.log(d / 37) ** 2), {})
-    # Published 56, 37, 34, 37. The quick grid has 20, 37, 56 and 80, so that the least at 37 puts
-    # the optimum between 20 and 56; one at 80 is past it.
+    # Published are 56, 37, 34, 37. The quick grid has 20, 37, 56 and 80: a minimum at 37 puts the
+    # optimum between 20 and 56, and a minimum at 80 is beyond the published ones.
     assert [row.verdict for row in outcome.rows[:4]] == [Verdict.MET] * 4
     outcome = judged("dchoices.fig4", curves(lambda d, _: 1.7 + math.log(d / 80) ** 2), {})
     verdicts = [row.verdict for row in outcome.rows[:4]]
@@ -367,8 +368,8 @@ def test_on_the_trace_the_optimal_d_must_be_the_published_one(
 def changing(window: float) -> NDArray[np.int64]:
     """Pages written: rsrch0's classes in runs of 8 on 20 000 pages, 30 000 runs.
 
-    Of the three colder classes a part, ``window``, is written at a time; it slides over the class
-    once. 1: all of it, all the time.
+    Of each of the three colder classes, only a share ``window`` is written at a time. This window
+    moves over the class once. With 1, the whole class is written all the time.
     """
     random = np.random.default_rng(1)
     edges = np.array([0, 2, 18, 1430, 3834, 16196, 20000])
@@ -384,7 +385,7 @@ def changing(window: float) -> NDArray[np.int64]:
 
 @pytest.fixture(scope="module")
 def steady_and_changing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Traces of what is written all the time, and of what is hot for a while and cold after."""
+    """Two traces: one with constant hot pages, one whose hot pages change over time."""
     made = []
     for window in (1.0, 0.1):
         path = tmp_path_factory.mktemp("changing") / f"{window}.csv"
@@ -396,7 +397,7 @@ def steady_and_changing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 
 def written(path: Path, frontier: str, d: int, c: int) -> Result:
-    """Two runs of a trace with a tenth of spare space."""
+    """A result of two runs of a trace with 10% spare space."""
     return flashgc.run(
         str(path), frontier=frontier, victim=f"d-choices:d={d},c={c}", spare=0.1,
         pages_per_block=64, fill="sequential", warmup="0", passes=4, runs=2,
@@ -420,7 +421,7 @@ def test_memory_gains_at_the_best_d_from_change_over_time_that_stand_ins_lack(
     steady_and_changing: tuple[Path, Path],
 ) -> None:
     def gain(path: Path) -> float:
-        # Both curves rise at either end, so that the best d is inside.
+        # Both curves rise at both ends, so the best d is inside.
         least = {}
         for c, choices in ((0, (8, 12, 16, 20, 28, 40, 60)), (1, (5, 8, 11, 14, 20, 30, 50))):
             curve = [written(path, "double", d, c).write_amplification for d in choices]

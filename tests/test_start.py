@@ -1,4 +1,4 @@
-"""A command starts soon: it imports nothing that takes long and that it does not need."""
+"""A command starts fast: it imports no slow module that it does not need."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from conftest import COMMAND, environment
 TINY = ["run", "--blocks", "64", "--pages-per-block", "16", "--writes", "2x", "--quiet"]
 
 PACKAGE = Path(flashgc.__file__).parent
-#: What takes long to import, and only some commands need.
+#: Modules that take long to import, and that only some commands need.
 SLOW = {"matplotlib", "numpy", "jinja2", "sqlite3", "multiprocessing", "asyncio", "http", "hashlib"}
 SLOW |= {"logging", "subprocess", "tomllib", "importlib.resources", "importlib.metadata", "html"}
 SLOW |= {"rich", "pathlib", "tempfile", "shutil", "textwrap", "traceback", "click.shell_completion"}
-#: Our own parts that are for other commands.
+#: Our own modules that only other commands need.
 OTHERS = {"flashgc.device.mounts", "flashgc.traces", "flashgc.keywords"}
 OTHERS |= {"flashgc.simulation", "flashgc.terminal.screen"}
 #: The folders of studies and of stored drives, each for commands of its own.
@@ -31,7 +31,7 @@ OTHERS |= {
 PARTS = {f"flashgc.results.{name}" for name in ("comparison", "flash", "timing", "trace")}
 PARTS |= {f"flashgc.results.parts.{name}" for name in ("clock", "host", "life", "trace")}
 PARTS |= {"flashgc.registry"}
-#: What a command needs that shows nothing but a line.
+#: Modules that a command which prints only a line does not need.
 SHOWING = {"click", "dataclasses", "flashgc.options", "flashgc.registry", "flashgc.results", "json"}
 
 #: Runs the command, and lists what it has imported at its end.
@@ -46,7 +46,7 @@ finally:
 
 
 def imported(*arguments: str) -> set[str]:
-    """The modules that a command has imported at its end."""
+    """The modules that a command has imported when it ends."""
     made = subprocess.run(
         [sys.executable, "-c", LISTING, *arguments],
         env=environment(), text=True, capture_output=True, check=True,

@@ -1,4 +1,4 @@
-"""The campaign against findings, at smoke size, and wrong findings that it must notice."""
+"""A small version of the campaign on findings, with wrong findings that it must detect."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ import flashgc
 from flashgc.results import Finding
 from flashgc.results.findings import rules
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
-#: The checks that look at one finding alone, and cost no other run.
+#: The checks that need no further simulation.
 QUICK = {
     "nothing-measured": claims.nothing_measured,
     "identical-runs": claims.identical_runs,
@@ -37,7 +37,7 @@ QUICK = {
 
 
 def cases(folder: Path, seeds: range) -> Iterator[Case]:
-    """The runs of these seeds that are no input errors."""
+    """The runs of these seeds, except those that are input errors."""
     for seed in seeds:
         options = given(random.Random(seed), folder, seed)
         try:
@@ -53,7 +53,7 @@ def test_no_sentence_of_forty_inputs_is_false(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
-    """Runs of many kinds."""
+    """Runs with random options of 150 seeds."""
     return list(cases(tmp_path_factory.mktemp("statements"), range(150)))
 
 
@@ -68,7 +68,7 @@ def test_a_finding_too_few_or_too_many_is_noticed(name: str, runs: list[Case]) -
         for case in runs
         if case.has(name) and not list(QUICK[name](case))
     ]
-    # All of these inputs measure something: those that cannot are refused.
+    # All of these inputs measure something; inputs that cannot are refused.
     assert any(without) or name == "nothing-measured"
     wrong = Finding(name, "doubt", "measured", "wrong", None, {})
     beside = [
@@ -95,7 +95,7 @@ def test_a_verdict_that_is_wrong_is_noticed(runs: list[Case]) -> None:
     settled = [case for case in runs if case.result.steady and not case.result.findings]
     assert settled
     assert all(list(claims.unsteady(with_verdict(case, False))) for case in settled)
-    # A drive of which half a drive write was measured after none before has not settled.
+    # After half a drive write without a warm-up, the drive is not steady.
     given_ = {"workload": "uniform", "blocks": 200, "pages_per_block": 64, "spare": 0.07}
     given_ |= {"victim": "greedy", "runs": 1, "writes": "0.5x", "warmup": "0"}
     early = Case(given_, flashgc.run(**given_))

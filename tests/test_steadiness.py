@@ -16,7 +16,7 @@ def test_the_errors_of_the_rules_are_measured_by_the_rules(
         for row in rows
         if row[1:2] in (["steady"], ["rises"]) and "%" in row[-1]
     }
-    # As docs/validation.md has them, of more series.
+    # docs/validation.md has these shares, from more series.
     assert shares["noise 0.2%"] == 100.0
     assert shares["noise 1%, rising 5%"] == 0.0
     assert 85 < shares["noise 5%"] < 100

@@ -1,4 +1,4 @@
-"""Streams of writes: by the generators, and by address."""
+"""Streams of writes, given by generators or by address."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_streams_that_no_placement_heeds_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_tenant_leaves_the_pages_of_the_other_alone() -> None:
-    """One that writes half the drive only: the other half is dead weight for nobody.
+    """A tenant that writes only half of the drive does not pay for the other half.
 
-    Each block belongs to one tenant as the drive is filled, and blocks of the idle one are never
-    collected. What is left is a drive of half the blocks with all of the spare ones.
+    The initial fill gives each block to one tenant, and blocks of the idle one are never
+    collected. The rest is like a drive with half of the data and all spare blocks.
     """
     half = flashgc.run("uniform:to=0.5", victim="greedy", blocks=400, pages_per_block=32,
                        spare=0.1, writes="20x", warmup="50%", runs=1)  # fmt: skip
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_or_carried_is_refused_in_a_line(
 def test_a_trace_that_names_streams_runs_as_one_whose_addresses_do(
     kind: str, tmp_path: Path
 ) -> None:
-    """Every page is accessed, so the addresses of the trace are those of the drive."""
+    """Every page is accessed, so addresses in the trace equal those on the drive."""
     draw = random.Random(7)
     pages, third = 720, 240 * 4096
     order = list(range(pages)) + [draw.randrange(pages) for _ in range(2000)]
@@ -95,9 +95,9 @@ def test_a_trace_that_names_streams_runs_as_one_whose_addresses_do(
 
 
 def test_response_times_are_those_of_the_requests_of_the_stream(tmp_path: Path) -> None:
-    """Requests that meet nobody on a drive of one die, which has not been full yet.
+    """Requests that do not wait, on a drive of one die that has not been full yet.
 
-    A page is read in 60 + 20 us and written in 20 + 800 us, one after the other.
+    A page read takes 60 + 20 us, and a page write 20 + 800 us.
     """
     pages = 400
     rows = ["time_us,op,offset_bytes,size_bytes,dev,stream"]
@@ -164,7 +164,7 @@ def test_streams_of_a_trace_are_counted_kept_and_refused_in_a_line(
 
 @pytest.mark.parametrize("name", ["made.csv", "made.flashgc"])
 def test_a_trace_that_is_made_has_the_streams_of_its_generators(tmp_path: Path, name: str) -> None:
-    """The parts are apart, so the address of each request says what its stream must be."""
+    """The generators' ranges do not overlap, so the address of a request implies its stream."""
     made, rows = tmp_path / name, tmp_path / "rows.csv"
     workload = (
         "0.5*uniform:to=0.25,stream=3,read=0.3 + 0.3*zipf:from=0.25,to=0.5 + "

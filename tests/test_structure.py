@@ -1,4 +1,4 @@
-"""Files that need each other in a circle: none in the crates, none in Python."""
+"""There are no circular dependencies between files, in the crates and in Python."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ structure, house = script("structure"), script("house")
 
 
 def test_no_files_of_a_crate_need_each_other() -> None:
-    """``scripts/structure.py --arrows CRATE`` shows them."""
+    """``scripts/structure.py --arrows CRATE`` shows the dependencies."""
     crates = sorted((ROOT / "crates").iterdir())
     assert {crate.name: structure.measured(crate)[1] for crate in crates} == {
         crate.name: [] for crate in crates
     }
 
 
-#: In one process: what a fixture of the module computes is computed once.
+#: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
 
 
@@ -44,12 +44,12 @@ def python() -> Any:
 
 
 def test_no_modules_of_python_need_each_other(python: Any) -> None:
-    """``scripts/structure.py --arrows flashgc`` shows them."""
+    """``scripts/structure.py --arrows flashgc`` shows the dependencies."""
     assert structure.circles(python.graph()) == []
 
 
 def test_no_rooms_need_each_other(python: Any) -> None:
-    """A room is a first folder, or a file in none. ``scripts/structure.py --rooms --arrows``."""
+    """A room is a folder at the top, or a file there. See ``scripts/structure.py --rooms``."""
     crates = {path.name: structure.Crate(path) for path in (ROOT / "crates").iterdir()}
     for name, part in {**crates, "python": python}.items():
         assert structure.circles(part.rooms()) == [], name
@@ -94,7 +94,7 @@ def test_papers_have_what_is_private_in_flashgc_from_one_module(python: Any) -> 
 
 
 def test_nothing_else_needs_the_command(python: Any) -> None:
-    """The command of the papers stands in a folder of that name."""
+    """The command of the papers is in a folder of that name, too."""
     command = ("flashgc", "command")
     needing = {
         module
@@ -105,7 +105,7 @@ def test_nothing_else_needs_the_command(python: Any) -> None:
 
 
 MODULES = {
-    # A name that is passed on, one that is imported late, one for type checkers, and a package.
+    # A re-exported name, a late import, an import for type checkers, and a package.
     "__init__.py": "from x.a import First as First\n",
     "a.py": "class First: ...\n{a}\n",
     "b.py": "def second():\n    from x import First\n    return First\n",
@@ -116,7 +116,7 @@ MODULES = {
 
 
 def packaged(folder: Path, *, a: str = "", key: str = "") -> Any:
-    """A package of the modules, with a line in ``a.py`` and one in ``room/key.py``."""
+    """Writes the package, with an extra line in ``a.py`` and one in ``room/key.py``."""
     for name, text in MODULES.items():
         path = folder / "x" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def test_a_circle_of_folders_is_found_where_no_modules_are_in_one(tmp_path: Path
 
 
 FILES = {
-    # A name that is passed on, a group, a path in the code, a test, a comment, and a room.
+    # A re-exported name, a group of imports, a path in code, a test, a comment, and a room.
     "lib.rs": "pub mod a;\npub mod b;\npub mod c;\nmod room;\npub use a::First;\n",
     "a.rs": "use crate::{b::{Second, other}, c};\npub struct First;\n// use crate::room::Door;\n",
     "b.rs": "pub struct Second;\npub fn other() {{ {b} }}\n"

@@ -1,8 +1,7 @@
 """Style that no tool checks: how comments open, words to avoid, lengths, paths that exist.
 
-Documents and help texts are held to it as comments are: no sentence opens with a relative clause,
-and no phrase hides who does what. The help of every command and option is in `docs/reference`,
-which is made from it.
+The same rules apply to documents and help texts: no sentence opens with a relative clause, and no
+phrase hides who does what. `docs/reference` has the help of every command and option.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Made from the declarations of options and of results, as long as there are any.
+#: Files that are generated from the declarations of options and of results.
 MADE = {
     "python/flashgc/keywords.py",
     *(f"python/flashgc/results/parts/{name}.py" for name in ("clock", "counts", "host")),
     *(f"python/flashgc/results/parts/{name}.py" for name in ("life", "run", "trace")),
 }
 
-#: The most lines of a file that people write.
+#: The maximum number of lines of a file that people write.
 LONGEST = 800
 
-#: The most bytes of the two pages that tell newcomers how flashgc is made. Recipes with code that
-#: a test executes come on top.
+#: The maximum number of bytes of the two pages for newcomers. Recipes with code that a test
+#: executes do not count.
 SHORT = {"ARCHITECTURE.md": 12 << 10, "CONTRIBUTING.md": 12 << 10}
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
 PHRASES = ("comes to", "is of", "told of")
 
-#: Phrases that documents and help texts avoid besides: who does what is said in that order.
+#: Further phrases that documents and help texts avoid.
 REFUSED = (
     "came of", "comes of", "comes out", "come out", "come to",
     "are of", "is told", "are told", "hear of", "hears of",

@@ -1,4 +1,4 @@
-"""Sweeps: the grid, its cells on all cores, and that nothing is lost."""
+"""Sweeps: the grid, its cells on all cores, and that no result is lost."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_experiment_files_are_an_axis_and_the_grid_wins(tmp_path: Path) -> None:
 
 
 def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> None:
-    # Memory of the last choices is more than the two blocks that d-choices looks at.
+    # The policy remembers more blocks than the two that d-choices draws.
     swept = flashgc.sweep(
         small(
             gc={"victim": ["greedy", "d-choices:d=2"], "frontier": ["single", "double"]},
@@ -245,7 +245,7 @@ def trace_of(pages: int) -> str:
 
 
 class Meddling(Executor):
-    """Runs cells at once; somebody writes another trace after the first."""
+    """Runs cells immediately, and writes another trace after the first one."""
 
     def __init__(self, trace: Path) -> None:
         self.trace, self.ran = trace, 0
@@ -331,7 +331,7 @@ def long_grid() -> dict[str, Any]:
 
 
 def same(one: flashgc.Sweep, other: flashgc.Sweep) -> bool:
-    """Whether two sweeps have the same table but for the speed of the machine."""
+    """Whether two sweeps have equal tables, apart from the machine's speed."""
 
     def table(swept: flashgc.Sweep) -> list[dict[str, Any]]:
         return [
@@ -393,7 +393,7 @@ def test_an_executor_runs_the_cells_elsewhere(tmp_path: Path) -> None:
 
 
 class Losing(Executor):
-    """Workers that are lost: the first time each cell is run, or always."""
+    """Workers that die at the first run of each cell, or at every run."""
 
     def __init__(self, *, always: bool) -> None:
         self.always, self.seen, self.lost = always, set[str](), 0
@@ -510,7 +510,7 @@ def test_the_workers_of_a_dask_scheduler_run_the_cells(tmp_path: Path, command: 
 
 
 class Elsewhere(ProcessPoolExecutor):
-    """Two workers on another machine: another folder, and a cache of its own."""
+    """Two workers that imitate another machine, with another folder and cache."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
@@ -527,7 +527,7 @@ def _elsewhere(folder: str) -> None:
     os.environ["XDG_CACHE_HOME"] = folder
 
 
-#: Its trace has a relative name that does not say that it is one.
+#: A grid over a trace whose relative name does not look like a file's.
 TRACE = {
     "workload": {"source": "trace"},
     "drive": {"pages_per_block": 16, "spare": ["10%", "15%", "20%", "25%"]},
@@ -544,7 +544,7 @@ def test_a_trace_that_workers_lack_is_sent_once(
     Path("trace.csv").rename("trace")
     here = flashgc.sweep(TRACE, results="here")
     machine = tmp_path / "machine"
-    for work, sent in (("first", 1), ("second", 0)):  # The second time, the machine has it.
+    for work, sent in (("first", 1), ("second", 0)):  # Then the machine has it.
         with Elsewhere(machine) as executor:
             there = flashgc.sweep(TRACE, results=work, executor=executor)
         assert same(there, here)
@@ -636,7 +636,7 @@ def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
     address: str, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "g.toml").write_text("[run]\nseed = [1, 2]\n")
-    # A scheduler may be about to start, so the command asks for 10 s.
+    # The command normally tries for 10 s, because a scheduler may be starting.
     sooner = "from flashgc.studies import executing; executing._CONNECT = 0.5; "
     done = subprocess.run(
         [sys.executable, "-c", sooner + COMMAND[-1], "sweep", "g.toml", "--on", address],

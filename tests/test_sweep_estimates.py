@@ -56,13 +56,13 @@ def test_policies_in_python_are_estimated_at_the_time_of_their_calls(tmp_path: P
     both = plan(tmp_path, victim=f"{mine}:pick", placement=f"{mine}:Halves")
     assert both.seconds + native.seconds == pytest.approx(victim.seconds + placement.seconds)
     assert (native.in_python, both.in_python) == (0, 2)
-    # In one process, Python runs one at a time.
+    # In one process, policies in Python run one at a time.
     assert native.seconds_on(2) == native.seconds / 2
     assert both.seconds_on(2) == both.seconds
 
 
 def packed(name: str, data: bytes) -> bytes:
-    """Data in a file of this kind."""
+    """The data, packed in this format."""
     return {
         "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress,
         "lzma": lambda one: lzma.compress(one, lzma.FORMAT_ALONE), "csv": bytes,
@@ -126,7 +126,7 @@ def test_a_dry_run_says_that_it_is_an_estimate(tmp_path: Path, command: Command)
 
 
 def test_what_a_grid_costs_is_measured(tmp_path: Path) -> None:
-    """The benchmark at a smoke size; its queries find what a look at every row does."""
+    """Runs the benchmark at a small size; its queries agree with a scan of all rows."""
     program = Path(__file__).parents[1] / "scripts" / "bench" / "sweeps.py"
     done = subprocess.run(
         [sys.executable, program, "20", "5000"],

@@ -1,4 +1,4 @@
-"""Sweeps of which cells fail, and parts of sweeps that have no cell."""
+"""Sweeps with failing cells, and shards without a cell."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_loaded_is_refused_at_its_place_in_the_grid(
 
 
 class Losing(Executor):
-    """Runs cells at once; a file is deleted after the first."""
+    """Runs cells immediately, and deletes a file after the first one."""
 
     def __init__(self, place: Path) -> None:
         self.place = place

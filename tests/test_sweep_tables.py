@@ -1,4 +1,4 @@
-"""The rows of a sweep in files and frames: with all their digits, units and types."""
+"""The rows of a sweep in files and data frames, with all digits, units and types."""
 
 from __future__ import annotations
 

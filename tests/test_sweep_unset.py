@@ -1,4 +1,4 @@
-"""Grids in whose lists an option is unset: the cell is that of a run without it."""
+"""Grids with unset values in their lists: the cell equals a run without the option."""
 
 from __future__ import annotations
 

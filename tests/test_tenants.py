@@ -1,4 +1,4 @@
-"""Tenants of one drive: what files, options and Python say, what is refused, what is shown."""
+"""Tenants of one drive: declaration in files, options and Python; errors; output."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def document(command: Command, *words: str) -> dict[str, object]:
 
 
 def refused(command: Command, *words: str) -> str:
-    """The one line on standard error."""
+    """Runs a command that must fail, and returns its one line of standard error."""
     done = command("run", *words, "--quiet")
     assert (done.returncode, done.stdout) == (2, ""), done
     assert done.stderr.startswith("error: ")
@@ -69,7 +69,7 @@ def test_files_options_and_python_ask_for_the_same(command: Command, tmp_path: P
     file.write_text(FILE)
     typed = document(command, *DRIVE, "--tenant", DB, "--tenant", BULK)
     read = document(command, str(file))
-    # Findings name options as they were given.
+    # Findings are left out, because they name options as they were given.
     assert {**read, "findings": []} == {**typed, "findings": []}
     values = flashgc.run(
         kind="timed", times="read=50us,program=200us,erase=1.5ms", blocks=64, pages_per_block=16,
@@ -275,11 +275,11 @@ def test_a_search_runs_tenants_and_a_grid_refuses_them(command: Command, tmp_pat
 def test_two_tenants_cost_what_their_mixture_does_without_a_clock(
     placement: str, requests: int
 ) -> None:
-    """One writes its half in order, the other at random; each has a stream of its own.
+    """One tenant writes its half in order, the other at random; each has its own stream.
 
-    They arrive at random, as the parts of a mixture do. Tenants who take turns mix their pages
-    evenly, which costs less without handles. With handles a short run shows that the warm-up has
-    streams.
+    Requests arrive at random, as those of a mixture do. Tenants that take turns would mix their
+    pages evenly, which costs less without handles. With handles, a short run shows that streams
+    are used during the warm-up, too.
     """
     drive: dict[str, Any] = {
         "blocks": 600, "pages_per_block": 32, "spare": "14.5%", "victim": "greedy",

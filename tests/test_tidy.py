@@ -1,4 +1,4 @@
-"""Kept results as a tidy table: options and figures with their units, and the command of each."""
+"""Stored results as a tidy table: options, figures with units, and each row's command."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_no_figure_has_the_name_of_an_option() -> None:
 
 
 def test_rows_have_the_order_of_the_grid_whatever_was_complete_first(tmp_path: Path) -> None:
-    """The long cells are run first, and shards are merged in any order."""
+    """Long cells run first, and shards are merged in any order."""
     grid = {
         "drive": {"blocks": 64, "pages_per_block": 16, "spare": ["10%", "30%"]},
         "run": {"writes": ["2x", "9x", "4x"]},

@@ -62,8 +62,8 @@ def test_a_write_cache_has_a_size_or_pages() -> None:
 
 
 def test_preemption_bounds_what_a_read_waits_for() -> None:
-    # Requests so far apart that none waits for another: 3 ms, and no operation is longer than the
-    # erase. Between operations a read waits for one of them, is read and moved over the bus.
+    # Requests are 3 ms apart, so they do not wait for each other. With preemption, a read waits for
+    # at most one operation of a collection, then reads the page and moves it over the bus.
     workload = "disksim:size=constant:4KiB,gap=constant:3ms,sequential=0,reads=0.5"
     options = {**SMALL, "arrivals": None}
     longest = {
@@ -75,10 +75,10 @@ def test_preemption_bounds_what_a_read_waits_for() -> None:
         assert result.timing is not None
         met[preemption] = result.timing.latency_us.read.during_collection.max
     assert met["pgc"] <= 1500 + 25 + 10
-    # What cannot be suspended is a page that is read and goes over the bus, 25 + 10 us; the read
-    # goes before its program, which has not begun. To suspend one takes 20.
+    # The read of a copy and its transfer cannot be suspended: 25 + 10 us. The host's read goes
+    # before the copy's program. A suspend takes 20 us.
     assert 25 + 10 < met["suspend"] <= 25 + 10 + 25 + 10
-    # A whole collection: an erase and some copies of 245 us each.
+    # The read waits for a whole collection: an erase, and copies of 245 us each.
     assert met["none"] > 2000
 
 
@@ -95,7 +95,7 @@ def test_a_map_on_flash_is_read_and_programmed_on_the_dies() -> None:
         traffic, timing = result.map_traffic, result.timing
         assert traffic is not None
         assert timing is not None
-        # One look-up a page; every one of one page here.
+        # One lookup per page; each request has one page here.
         assert traffic.hits + traffic.misses == result.reads + result.host_pages == 3000
         assert traffic.reads >= traffic.misses
         # Translation pages are counted as copies.
@@ -146,18 +146,18 @@ def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
     assert result.config.victim.startswith(policy)
     timing = result.timing
     assert timing is not None
-    # One thread and no collection: the command, a page over the bus, and the program.
+    # One thread and no collection, so a write is the command, a transfer and a program.
     times = {"command": "0us", **dict(part.split("=") for part in result.config.times.split(","))}
-    # All of these few pages find room in an SLC region.
+    # All of these few pages fit in an SLC region.
     if slc_times := (result.config.timed or {}).get("slc_times"):
         times["program"] = dict(part.split("=") for part in str(slc_times).split(","))["program"]
     parts = ("command", "program", "transfer")
     write = sum(float(times[key].removesuffix("us")) for key in parts)
     if device.values["drive"].get("write_cache"):
-        # All of these few writes find room in the cache.
+        # All of these few writes fit in the cache.
         assert timing.latency_us.write.max == 0
         return
-    # Where a flash page holds several mapping units, only the write that fills it takes time.
+    # If a flash page holds several mapping units, only the write that fills the page takes time.
     units = result.config.page_size // result.config.unit
     slowest = timing.latency_us.write.max
     assert math.isclose(slowest, write, rel_tol=1e-9)
@@ -368,7 +368,7 @@ def test_a_timeline_is_drawn_bar_by_bar(tmp_path: Path, command: Command) -> Non
     paths = [path for bars in below.collections for path in bars.get_paths()]
     drawn = sorted((path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in paths)
     np.testing.assert_allclose(drawn, spans)
-    # Whoever comes, goes.
+    # All requests have left at the end.
     assert [line.get_ydata()[-1] for line in waiting.lines] == [0]
 
 
@@ -413,7 +413,7 @@ def test_pictures_draw_what_the_timing_says() -> None:
     (axes,) = plot.percentiles({"pgc": result}).axes
     labels = [tick.get_text() for tick in axes.get_xticklabels()]
     assert labels[:3] == ["50%", "90%", "99%"]
-    # Half of the requests lie beyond 2 = 1 / (1 - 50%).
+    # The axis is 1 / (1 - share): at 2, half of the requests are slower.
     x, y = axes.lines[0].get_data()
     at = next(index for index, beyond in enumerate(x) if beyond >= 2)
     assert math.isclose(y[at], timing.latency_us.all.p50, rel_tol=0.05)
@@ -440,7 +440,8 @@ def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: 
     assert told.evidence["longest_wait_us"] == rule.longest_wait_us <= 1500
     said = f"{rule.spent_erases} erases and {rule.spent_programs} programs gave way once, the most"
     assert told.claim.startswith(said)
-    # The slowest read waited for the rest of such an erase. With a higher limit none does.
+    # The slowest read waited for an erase that could not be suspended again. With a higher limit,
+    # none does.
     often = flashgc.run("uniform:read=0.5", suspend="20us,most=100", **load)
     assert "suspended-no-more" not in [one.id for one in often.findings]
     slowest = [one.timing.latency_us.read.max for one in (result, often) if one.timing]
@@ -458,7 +459,7 @@ def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: 
 
 
 def test_marks_that_leave_no_room_to_collect_are_refused_before_the_run() -> None:
-    """Seven erased blocks and two open ones leave 91 of 4 pages for 372 pages of data."""
+    """Seven erased and two open blocks leave 91 blocks of 4 pages, but data need 372 pages."""
     drive: dict[str, Any] = {"blocks": 100, "pages_per_block": 4, "spare": "7%", "planes": 1}
     drive |= {"channels": 1, "ways": 1, "dies": 1, "kind": "timed", "requests": 2000}
     drive |= {"victim": "random", "gc_low": "3", "runs": 1, "device": "mlc"}

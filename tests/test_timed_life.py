@@ -1,4 +1,4 @@
-"""What both kinds of drives share: wear, lifetimes, precision, policies in Python."""
+"""Features of timed drives that counting drives have, too: wear, lifetimes, precision, Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of traces: they keep what a run needs, or are refused."""
+"""Copies of traces keep everything that a run needs, or are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import flashgc
 from conftest import Command
 
 ENDINGS = ("csv", "csv.gz", "csv.zst", "flashgc", "flashgc.gz", "flashgc.zst")
-#: What belongs to a file and not to the trace in it.
+#: Fields of the file, not of the trace in it.
 OF_THE_FILE: dict[str, Any] = {
     "format": "",
     "compression": "",
@@ -21,8 +21,8 @@ OF_THE_FILE: dict[str, Any] = {
     "notes": (),
     "ignored_lines": 0,
 }
-#: A drive on which flushes cost: a flash page holds four mapping units, and nothing protects those
-#: that wait.
+#: A drive on which flushes cost: a flash page holds four mapping units, and the buffer has no
+#: power protection.
 DRIVE: dict[str, Any] = {
     "page_size": "16KiB", "mapping_unit": "4KiB", "power_protection": "no", "pages_per_block": 8,
     "spare": "20%", "frontier": "pool", "passes": 6, "warmup": "1/3",
@@ -51,7 +51,7 @@ def stat(path: Path) -> flashgc.TraceStat:
 
 
 def amplification(path: Path) -> tuple[float | None, int, int]:
-    """The write amplification of a run, with what it counted."""
+    """Write amplification, copied pages and erases of a run."""
     result = flashgc.run(str(path), **DRIVE)
     return result.write_amplification, result.copied_pages, result.erases
 
@@ -59,7 +59,7 @@ def amplification(path: Path) -> tuple[float | None, int, int]:
 def test_a_run_on_a_copy_is_a_run_on_the_trace(command: Command, tmp_path: Path) -> None:
     source = blkparse(tmp_path / "disk.blkparse")
     counted, run = stat(source), amplification(source)
-    # A copy without the flushes would show: a run on it has other figures.
+    # Flushes change the figures of a run, so a copy without them would be noticed.
     rows = tmp_path / "rows.csv"
     assert counted.flushes > 800
     for ending in ENDINGS:

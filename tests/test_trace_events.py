@@ -26,7 +26,7 @@ def events(file: Path) -> list[Event]:
 
 
 def check(all_of: list[Event]) -> None:
-    """The rules of the format: times in us, slices of a track one after the other, whole arrows."""
+    """Checks the format's rules: times in us, no overlap in a track, arrows with both ends."""
     tracks: dict[tuple[int, int], list[tuple[float, float]]] = {}
     named = {(one["pid"], one["tid"]) for one in all_of if one["name"] == "thread_name"}
     for one in all_of:
@@ -86,10 +86,10 @@ def test_a_file_keeps_the_rules_of_the_format_and_has_every_request(
     whole = [one for one in slices if one["cat"] == "collections"]
     assert len(whole) == document["collecting"]["started"]
     assert len(erases) >= document["collecting"]["ended"]
-    # Whoever waited for a collection has an arrow from it, unless another die's held it.
+    # A request that waited for a collection has an arrow from it, unless it was on another die.
     held = sum(one["name"] == "held by" and one["ph"] == "s" for one in all_of)
     assert held == sum(one["args"]["collection_us"] > 0 for one in requests)
-    # Requests in the system: whoever comes, goes.
+    # The number of requests in the system returns to 0.
     system = [one for one in all_of if one["name"] == "requests in the system"]
     assert max(system, key=lambda one: one["ts"])["args"] == {"requests": 0}
     assert any(one["name"].startswith("erased blocks of plane") for one in all_of)

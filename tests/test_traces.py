@@ -1,4 +1,4 @@
-"""How a trace is read, from Python and from the command: devices, actions, tables of relations."""
+"""Options for reading traces, in Python and the command: devices, actions, relation tables."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_the_action_of_a_linux_trace_is_chosen(tmp_path: Path) -> None:
 
 
 def test_statistics_tell_short_writes_and_flushes(tmp_path: Path, command: Command) -> None:
-    # 16 sectors from sector 16 on are whole pages; 9 from sector 64 on end 3584 bytes before their
-    # second page does. The flush before the second write and the one with FUA are two.
+    # 16 sectors from sector 16 on are whole pages. 9 sectors from 64 on end 3584 bytes before the
+    # end of their second page. The second write counts two flushes: one before it, and FUA.
     events = "8,0 1 1 0.1 9 D W 16 + 16 [x]\n8,0 1 2 0.2 9 D FWFS 64 + 9 [x]\n"
     path = write(tmp_path / "disk.blkparse", events)
     stat = flashgc.trace_stat(path)
@@ -69,7 +69,7 @@ def test_statistics_tell_short_writes_and_flushes(tmp_path: Path, command: Comma
 def test_times_that_go_back_are_counted_and_said(
     tmp_path: Path, command: Command, merged: bool
 ) -> None:
-    # Two CPUs of 200 requests in the same 20 ms, one after the other.
+    # The file has 200 requests of one CPU, then 200 of another in the same 20 ms.
     times = [100 * i + 37 * cpu for cpu in (0, 1) for i in range(200)]
     lines = [
         f"{time}.000,W,{4096 * (time % 7)},4096,0\n"
@@ -85,7 +85,7 @@ def test_times_that_go_back_are_counted_and_said(
 
 
 def test_a_disorder_is_sorted_or_refused_on_every_way(tmp_path: Path, command: Command) -> None:
-    # Two streams of one time, one after the other, in a format without CPUs.
+    # The file has two streams of the same period, one after the other, in a format without CPUs.
     times = [100 * i + 37 * cpu for cpu in (0, 1) for i in range(600)]
     rows = [(time, 4096 * (at * 7919 % 400)) for at, time in enumerate(times)]
     head = "time_us,op,offset_bytes,size_bytes,dev\n"
@@ -106,7 +106,7 @@ def test_a_disorder_is_sorted_or_refused_on_every_way(tmp_path: Path, command: C
         with pytest.raises(flashgc.ConfigError, match=r"the time goes back by .* at request 601"):
             flashgc.run(joined, **options, disorder="refuse")
     assert flashgc.run(joined, **drive).copied_pages != flashgc.run(merged, **drive).copied_pages
-    # The warning says what to do, and what it says works.
+    # The advice in the warning works.
     said = command("trace", "stat", "joined.csv").stderr
     assert "; hint: --disorder sort does that" in said
     again = command("trace", "stat", "joined.csv", "--disorder", "sort")
@@ -163,7 +163,7 @@ def test_a_run_reads_a_trace_as_its_statistics_do(tmp_path: Path) -> None:
 
 
 COLUMNS = "time=2:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector"
-#: An index, ms, sector, sectors, 1 for a read.
+#: Columns: index, time in ms, first sector, number of sectors, 1 for a read.
 INDEXED = "".join(f"{i},{i}.5,{i * 7 % 31 * 8},8,{i % 3 % 2}\n" for i in range(60))
 
 
@@ -219,11 +219,11 @@ def test_statistics_show_columns_and_evidence(tmp_path: Path, command: Command) 
     document = json.loads(made.stdout)
     assert "the columns as stated: nothing speaks against it" in document["evidence"]
     assert "evidence" not in made.stderr
-    # Bytes in the place of sectors are read as stated, with the figures that speak against it.
+    # A wrong unit, bytes for sectors, is accepted with a warning that shows the evidence.
     made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS.replace(":sector", ":1"))
     assert made.returncode == 0
     assert "warning: is this columns? requests have 8 bytes on average" in made.stderr
-    # A file that is refused shows its evidence all the same.
+    # For a refused file, the evidence is shown, too.
     text = "".join(f"{i}.5 0 {i * 7 % 31 * 4096} 4096 {i % 2}\n" for i in range(60))
     write(tmp_path / "replayed.txt", text)
     made = command("trace", "stat", "replayed.txt", "--explain")
@@ -255,7 +255,7 @@ def test_kept_results_know_the_layout_by_its_content(tmp_path: Path) -> None:
 
 def test_relations_lie_where_the_table_says(tmp_path: Path, command: Command) -> None:
     write(tmp_path / "wal.txt", WAL)
-    # Block 0 in one extent, block 1 half in the next.
+    # Block 0 is in one extent, block 1 half in the next.
     write(tmp_path / "table", "1663/5/9 main 0 -> 1048576+12288 65536+4096\n")
     made = command("trace", "convert", "wal.txt", "wal.csv", "--as-dirty", "--relations", "table")
     assert made.returncode == 0, made
@@ -267,7 +267,7 @@ def test_relations_lie_where_the_table_says(tmp_path: Path, command: Command) ->
         "0.000,M,65536,4096,0",
         "250000.000,M,1048576,8192,0",
     ]
-    # Without it, files are numbered as they appear, and that is said.
+    # Without the table, files are numbered in order of appearance, and a note says so.
     made = command("trace", "convert", "wal.txt", "plain.csv")
     assert "1 fork of the database's files, each a device, in the order" in made.stderr
     assert (tmp_path / "plain.csv").read_text().split()[2] == "0.000,W,8192,8192,0"

@@ -1,4 +1,4 @@
-"""The tutorial has one order: that of its list, of the links from page to page, and of the site."""
+"""The tutorial's list, the links between its pages and the site have the same order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_list_has_the_titles_of_the_pages() -> None:
 
 
 def test_no_page_has_another_way_on() -> None:
-    """A link to the next page stands at the end alone."""
+    """Only the end of a page has a link to the next one."""
     for path in (tutorial.ROOT / FOLDER).glob("*.md"):
         text = path.read_text(encoding="utf-8")
         links = re.findall(r"^(?:Next|Back to)\b.*$", text, re.M)

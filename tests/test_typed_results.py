@@ -1,4 +1,4 @@
-"""Results are typed all the way down, and say all that their documents say."""
+"""Every part of a result is typed, and results have every key of their documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flashgc.traces import Converted
 DRIVE = {"blocks": 200, "pages_per_block": 16, "writes": "4x"}
 POOL = {**DRIVE, "spare": "15%", "victim": "greedy", "frontier": "pool"}
 TIMED = {"kind": "timed", "device": "mlc", "blocks": 256, "requests": 2000, "warmup": "1x"}
-#: Configurations that between them fill every part of a result.
+#: Configurations that together fill every part of a result.
 FILLED: dict[str, dict[str, Any]] = {
     "plain": DRIVE,
     "lifetime": {
@@ -46,13 +46,13 @@ FILLED: dict[str, dict[str, Any]] = {
         "scheme": "lda-gc5",
     },
     "timed": {**TIMED, "preemption": "pgc", "arrivals": "poisson:rate=1000"},
-    # It is said where a million requests wait.
+    # A run has this part once a million requests wait.
     "overload": {**TIMED, "requests": 1_200_000, "arrivals": "poisson:rate=100000000"},
 }
 
 
 def roots() -> Iterator[type]:
-    """The classes of results that people get: by name, or from a function."""
+    """The public result classes: exported by name, or returned by a function."""
     for module in (flashgc, model, results):
         for name in module.__all__:
             thing = getattr(module, name)
@@ -65,20 +65,20 @@ def roots() -> Iterator[type]:
 
 
 def parts(hint: Any) -> Iterator[Any]:
-    """A type and those that it is made from."""
+    """A type and its type arguments."""
     yield hint
     for inner in typing.get_args(hint):
         yield from parts(inner)
 
 
 def public(cls: type) -> Iterator[tuple[str, Any]]:
-    """What the attributes and methods of a class are annotated with."""
+    """The type annotations of the attributes and methods of a class."""
     yield from typing.get_type_hints(cls).items()
     for name, member in inspect.getmembers_static(cls):
         function = getattr(member, "fget", None) or getattr(member, "func", None)
         function = function or getattr(member, "__func__", None) or member
         if inspect.isfunction(function) and (not name.startswith("_")):
-            # Of types that are imported late, where they are used.
+            # `Figure` is imported only where it is used.
             for at, hint in typing.get_type_hints(function, localns={"Figure": Figure}).items():
                 yield f"{name}({at})", hint
 
@@ -101,7 +101,7 @@ def test_no_public_result_has_a_part_of_any_type() -> None:
 
 
 def same(typed: Any, raw: Json, place: str) -> None:
-    """Every key of a document is an attribute with its value."""
+    """Asserts that every key of a document is an attribute with its value."""
     if isinstance(raw, dict) and not isinstance(typed, Mapping):
         for key, value in raw.items():
             assert hasattr(typed, key), f"{place}.{key} has no attribute"
@@ -118,7 +118,7 @@ def same(typed: Any, raw: Json, place: str) -> None:
 
 
 def all_of(result: flashgc.Result) -> None:
-    """A result's document is in the result and, where there is a clock, in its timing."""
+    """Asserts that a result, with its timing if any, has every key of its document."""
     document = json.loads(result.to_json())
     timing = result.timing
     own = {*results.Result.__dataclass_fields__, "page_amplification"}

@@ -16,7 +16,7 @@ from flashgc.results import Result, Worst, WorstOperation
 from flashgc.results.stalls import LEGEND, chart, rows
 from flashgc.results.worst import PARTS, rounded
 
-#: One die, 25 us, 200 us, 1500 us and a bus of 10 us.
+#: One die. Times in us: read 25, program 200, erase 1500, transfer 10.
 TIMED: dict[str, Any] = {
     "kind": "timed",
     "times": "read=25us,program=200us,erase=1.5ms,transfer=10us",
@@ -48,10 +48,10 @@ def test_the_slowest_of_each_kind_has_its_maximum_and_parts_that_sum_to_it(
         assert math.isclose(sum(parts), one.response_us, abs_tol=1e-3)
         assert one.die == 0
         assert (one.held is not None) == (one.collection_us > 0)
-        # What the die did lies in the time in which the request was there, or began before.
+        # Operations of the die overlap with the time between arrival and response.
         end = one.arrived_us + one.response_us
         assert all(one.arrived_us < did.ended_us <= end + 1e-6 for did in one.operations)
-        # The last thing that the die did was for it.
+        # The last operation of the die belongs to the request.
         assert one.operations[-1].request == one.number
     slowest = max(timing.worst, key=lambda one: one.response_us)
     assert result.worst == slowest
@@ -71,7 +71,7 @@ def test_what_is_kept_changes_no_digit_and_operations_are_kept_only_on_demand() 
 
 
 def one(**changed: Any) -> Worst:
-    """The hand-worked read of `crates/timed/tests/timed_worst.rs`, in the middle of an erase."""
+    """The read of `crates/timed/tests/timed_worst.rs`, computed by hand, which meets an erase."""
     did = (
         WorstOperation(2380.0, 3880.0, "cells", "erase", None, 0),
         WorstOperation(3880.0, 3905.0, "cells", "read", 9, None),
@@ -100,7 +100,7 @@ def test_a_story_has_two_lines_that_fit_a_terminal_and_parts_that_sum_as_written
 def test_a_chart_shows_the_erase_that_the_request_waited_for() -> None:
     title, erase, read, legend = chart(one())
     assert title == "die 0" + " " * 15 + "0" + "1.53 ms".rjust(57)
-    # 1499 of 1534 us of 58 places: 56.7, so the 57th is shared.
+    # 1499 of 1534 us are 56.7 of 58 columns, so the 57th column is shared.
     assert erase == "collection 0" + " " * 8 + "e" * 57
     assert read == "read 9" + " " * 14 + "." * 56 + "rr"
     assert legend.strip() == LEGEND

@@ -1,6 +1,6 @@
 """The patches that make drives wrong apply to the sources, and their names agree.
 
-`make wrong-drives` compiles and hunts them: that takes minutes.
+`make wrong-drives` compiles the wrong drives and hunts them, which takes minutes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_a_patch_that_does_not_apply_is_named(root: Path) -> None:
 
 
 def test_what_is_edited_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an edit the patches say what they said; a switch more is in the patch of its file."""
+    """Without an edit the patches stay the same; a new switch goes into the patch of its file."""
     monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
     monkeypatch.setattr(wrong_drives, "cargo", lambda *_: 0)
     with pytest.raises(wrong_drives.WrongDrivesError, match=r"hint: python .* edit"):
@@ -77,7 +77,7 @@ def test_what_is_edited_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def changes(path: Path) -> list[str]:
-    """A file without the numbers of lines, which move with the sources."""
+    """The lines of a patch without line numbers, which change with the sources."""
     return [
         line
         for line in path.read_text(encoding="utf-8").splitlines()

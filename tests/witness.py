@@ -1,4 +1,4 @@
-"""Placements that write down what they are told: what tests compare between drives."""
+"""Placements that log their events, for tests that compare drives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.placements_in_python import Dac, Pages, PagesClasses
 
 from flashgc import Now, PickedBlock
 
-#: What was told, in order: the verb, what it was given, and both clocks.
+#: The events in order: the method, its arguments, and both clocks.
 LOG: list[tuple[Any, ...]] = []
 
 
@@ -17,7 +17,7 @@ def note(verb: str, *given: Any, now: Now) -> None:
 
 
 class Witness(Dac):
-    """``dac``, which hears of one page at a time."""
+    """``dac`` with an event for each page."""
 
     def begin(self, pages: int, pages_per_block: int) -> None:
         LOG.append(("begin", pages, pages_per_block))
@@ -43,7 +43,7 @@ class Witness(Dac):
 
 
 class WitnessOfMany(Witness):
-    """``dac``, which hears of many pages at a time; class 255 becomes ``None``."""
+    """``dac`` with events of many pages; class 255 is logged as ``None``."""
 
     every = 100
 

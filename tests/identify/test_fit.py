@@ -82,7 +82,7 @@ def test_the_fit_has_the_least_chi_square_of_the_profile() -> None:
 
 
 def test_the_interval_of_the_spare_factor_is_where_chi_square_stays_within_the_limit() -> None:
-    # At the ends of the interval, the laws give the difference of each amplification.
+    # At either end of the interval, each amplification is off by the ratio that its law gives.
     made = within(points(0.12), curve(), 9.0, relative=False)
     assert made is not None
     for end in (made.low, made.high):

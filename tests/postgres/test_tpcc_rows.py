@@ -230,7 +230,7 @@ def test_a_load_that_is_stopped_counts_as_incomplete(cluster: Cluster) -> None:
         tpcc.check(made)
     with pytest.raises(PostgresError, match="the load of TPC-C was stopped"):
         tpcc.load(made, tpcc.Size(1, 100, 10), pace=Pace(show, control))
-    # Rows done: 100 items; 1 + 10 + 100 with stock; 200 of customers. The load stops before orders.
+    # Rows: 100 items; 1 + 10 + 100 with stock; 200 of customers; then orders, where it is stopped.
     assert [done for _, _, done, _ in seen] == [0, 100, 211, 411, 411 + 10 * (10 + 3 + 100)]
     assert {(what, unit) for _, what, _, unit in seen} == {("loading TPC-C", "rows")}
     with pytest.raises(PostgresError, match="the TPC-C tables are incomplete"):

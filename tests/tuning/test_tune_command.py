@@ -1,4 +1,4 @@
-"""What ``flashgc tune`` prints, writes and refuses."""
+"""The output, the files and the errors of ``flashgc tune``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_winner_is_an_experiment_that_shows_its_figure_again(
     best = json.loads(traced.stdout)["ranking"][0]
     again = json.loads(command("run", "traced.toml", "--json", "--quiet").stdout)
     assert again["write_amplification"] == best["figure"]
-    # The first 70% of 1 187 649 page writes, a third of them warm-up.
+    # Tuning uses the first 70% of 1 187 649 page writes; a third of them is warm-up.
     assert again["host_pages"] == 831_354 - 277_118
 
 
@@ -188,7 +188,7 @@ def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
     keeping(process, kept)
     process.kill()
     process.communicate(timeout=30)
-    # One of them is the short run that looks at the drive.
+    # One stored result is the short run that measures the drive.
     done = len(kept_results(kept))
     process = started(*words)
     keeping(process, kept, done + 1)

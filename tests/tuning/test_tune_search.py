@@ -1,4 +1,4 @@
-"""The search finds what an exhaustive one finds, and says no more than the runs do."""
+"""The search agrees with an exhaustive one, and its sentences claim only what its runs show."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_search_finds_the_best_of_an_exhaustive_search() -> None:
         tuned = flashgc.tune(workload, budget=30, runs=RUNS, **SPACE, **DRIVE)
         found = (tuned.best.candidate.victim, tuned.best.candidate.frontier)
         assert found == min(means, key=means.__getitem__)
-        # A third goes on, and greedy where it is not among them.
+        # A third goes on, and greedy as well if it is not among them.
         first, second, third = (rung.candidates for rung in tuned.rungs)
         assert first == 30
         assert second in (10, 11)
@@ -249,7 +249,7 @@ def test_a_winner_that_fits_the_tuned_part_alone_is_caught(tmp_path: Path) -> No
     assert tuned.best.held_back is not None
     assert greedy.figure > tuned.best.figure
     assert greedy.held_back < tuned.best.held_back
-    # With the first part alone it holds up: the trace is to blame, not the check.
+    # With the first part alone, the result holds up, so the change in the trace is the cause.
     alone = tmp_path / "first.csv"
     alone.write_text("".join(trace.read_text().splitlines(keepends=True)[:70_001]))
     assert flashgc.tune(str(alone), **TRACED).holds_up is True
@@ -269,7 +269,7 @@ def test_a_trace_is_measured_where_it_is_said_to_be(tmp_path: Path) -> None:
         last = flashgc.run(trace, warmup="70000/100000", writes=100_000, **options)
         assert entry.held_back == last.write_amplification
         assert last.host_pages == 30_000
-    # The intervals are of ten blocks of the same writes.
+    # The intervals come from ten blocks of the same writes.
     best, other = (
         flashgc.run(
             trace, warmup="23333/70000", writes=70_000, victim=one.candidate.victim,
@@ -301,7 +301,7 @@ def test_an_earlier_search_is_not_run_again(tmp_path: Path) -> None:
     assert more.found > 12
     anew = flashgc.tune(HOT, budget=12, resume=False, **options)
     assert (anew.simulations, anew.found) == (first.simulations, 0)
-    # Another drive is another search.
+    # Stored results of one drive are not used for another drive.
     other = flashgc.tune(HOT, budget=12, **{**options, "spare": "16%"})
     assert other.found == 0
 
@@ -312,7 +312,7 @@ def test_what_cannot_be_is_counted_with_its_reason() -> None:
         "runs": 2, "budget": 6, **DRIVE,
     }  # fmt: skip
     tuned = flashgc.tune("uniform", placement=["none", "dac:regions=3"], **options)
-    # Of 6 combinations dac on single is none, and 100 blocks are too many to keep.
+    # Three of 6 combinations are skipped: dac needs a pool, and 100 erased blocks are too many.
     assert sum(one.count for one in tuned.skipped) == 3
     reasons = " ".join(one.reason for one in tuned.skipped)
     assert "needs the pool frontier" in reasons
@@ -361,7 +361,7 @@ def test_the_interval_is_that_of_students_t() -> None:
 
 
 def test_what_is_wrong_with_the_runs_is_said_of_the_search(tmp_path: Path) -> None:
-    """Of a trace, whose parts are neither long nor steady, only what is wrong with the drive."""
+    """Doubts about runs become doubts about the search; for a trace, only those about the drive."""
     given: dict[str, Any] = {"victim": ["greedy", "fifo"], "placement": "none", "budget": 10}
     drive: dict[str, Any] = {"blocks": 60, "pages_per_block": 16, "spare": 0.3}
     drawn = flashgc.tune("uniform", writes="0.2x", warmup="0", runs=2, **drive, **given)

@@ -1,4 +1,4 @@
-"""What tuning chooses from: read from the registry, whatever is registered there."""
+"""The search space of tuning, which is built from the registered policies."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def test_every_policy_placement_and_frontier_is_drawn_and_every_draw_can_be_type
         texts = {getattr(one, key) for one in some}
         assert {text.split(":")[0] for text in texts} == {entry.name for entry in entries}
         for text in texts:
-            # As results name it, so that nobody reads of two policies where there is one.
+            # The text is in the canonical form of results, so one policy has one name.
             assert _core.written_out(key, text) == text
 
 
 def test_every_word_and_the_whole_range_of_numbers_is_drawn() -> None:
     fifties = drawn({"victim": ["cost-benefit"], "placement": ["none"], "frontier": ["double"]}, 99)
-    # 3 forms, 3 ages and 2 weights, less the default, which starts: the space is then empty.
+    # 3 forms, 3 ages and 2 weights, without the default, which was tried first.
     assert len(fifties) == 3 * 3 * 2 - 1
     windows = drawn({"victim": ["windowed"], "placement": ["none"], "frontier": ["double"]}, 300)
     sizes = [int(one.victim.partition("w=")[2]) for one in windows]
-    # Blocks in the window: as many as the drive has at most, on a logarithmic scale.
+    # Window sizes are drawn on a logarithmic scale, up to the blocks of the drive.
     assert min(sizes) < 10
     assert 500 < max(sizes) <= SIZE.blocks
     assert sum(size <= math.sqrt(SIZE.blocks) for size in sizes) > 20
@@ -66,7 +66,7 @@ def test_every_word_and_the_whole_range_of_numbers_is_drawn() -> None:
 def test_a_whole_range_is_drawn_evenly_on_a_logarithmic_scale() -> None:
     source = random.Random(1)
     values = [int(Range(1, 1023, True).draw(source)) for _ in range(4000)]
-    # 1 to 1023 has ten octaves, each of which has a tenth: 400, with a deviation of 19.
+    # 1 to 1023 has ten octaves. Each gets a tenth of the draws: 400, with a deviation of 19.
     octaves = [sum(2**n <= value < 2 ** (n + 1) for value in values) for n in range(10)]
     assert all(320 < count < 480 for count in octaves), octaves
     assert {int(Range(0, 2, True).draw(source)) for _ in range(99)} == {0, 1, 2}
