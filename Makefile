@@ -10,16 +10,16 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# The papers that are run again: a package beside flashgc, which imports it.
+# The package that reproduces papers. It imports flashgc.
 PAPERS := python-papers
-# The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
-# says which: `release` as in wheels, `local` for users of a clone, `checks` for tests and for trying a change.
+# The module is rebuilt when one of its sources changes. Only one is installed at a time, and the file
+# `.built-PROFILE` says which: `release` as in wheels, `local` for users of a clone, `checks` for tests and development.
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -path crates/device/mutants -prune -o -name '*.rs' -print -o -name '*.toml' -print)
-# Tests ask wrong engines too; users have none. With the features of the Rust tests no crate is
-# compiled twice.
+# Tests use wrong engines, too; modules for users have none. With the features of the Rust tests, no
+# crate is compiled twice.
 FEATURES_checks := --features mutants
 FEATURES_tests := --features flashgc-python/mutants
-# What needs a module and not its speed takes the one that is there.
+# Targets that do not depend on the module's speed use the installed one.
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
@@ -44,7 +44,7 @@ tools:
 	@command -v cc >/dev/null || { \
 	  echo "error: a C compiler is missing; hint: apt-get install gcc" >&2; exit 2; }
 
-# `pip` fetches `uv`, and `uv` what `uv.lock` says: the packages of users, and those of a group (`build`, `test`, `docs`).
+# `pip` installs `uv`, and `uv` the packages in `uv.lock`: those of users, and those of a group (`build`, `test`, `docs`).
 IN_VENV = VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH
 UV = UV_PROJECT_ENVIRONMENT=$(abspath $1) $(BIN)/uv sync --quiet --frozen --inexact --no-install-project --group $2
 
@@ -63,7 +63,7 @@ GROUP_local := build
 GROUP_release := build
 .SECONDEXPANSION:
 .PRECIOUS: $(VENV)/.installed-%
-# On a terminal cargo shows how far it is; elsewhere its output is shown if it fails.
+# On a terminal cargo shows its progress; elsewhere its output is shown only if it fails.
 $(VENV)/.built-%: $(VENV)/.installed-$$(GROUP_$$*) $(RUST)
 	@echo "compiling the engine and its Python module (minutes the first time)"
 	@rm -f $(VENV)/.built-*
@@ -72,15 +72,15 @@ $(VENV)/.built-%: $(VENV)/.installed-$$(GROUP_$$*) $(RUST)
 	@$(IN_VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable ./$(PAPERS)
 	@touch $@
 
-# Side by side: what waits for the network, what one process compiles or checks at a time, and tests that wait. The
-# Rust tests, which are compiled meanwhile, say at the end what they found.
+# Parallel jobs: downloads, compiling and linting in one process each, and tests that wait. The output of the
+# Rust tests, which are compiled meanwhile, is printed at the end.
 test: | tools ## every test, format check and lint, Rust and Python
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-test lint-rust
 	@$(MAKE) --no-print-directory --jobs=2 lint-python dev
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-python $(VENV)/test-rust.log; code=$$?; \
 	cat $(VENV)/test-rust.log; exit $$code
 
-# A target of make and no job of the shell, which would ignore Ctrl-C.
+# This is a target of make, because a background job of the shell would ignore Ctrl-C.
 .PHONY: $(VENV)/test-rust.log
 $(VENV)/test-rust.log:
 	@$(MAKE) --no-print-directory test-rust >$@ 2>&1
@@ -96,18 +96,18 @@ lint-python: $(VENV)/.installed-test
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
-# Cargo shares no jobs with make, and would say so for each program.
+# Cargo does not use make's job server, and would warn about it for each program.
 test-rust: ## the Rust tests
 	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(PYTEST)
 
-# One process a core, and one more, for tests wait for programs; tests of one `xdist_group` run in one of them,
-# one after the other.
+# One process per core and one more, because tests wait for programs. Tests of one `xdist_group` run in
+# one process, one after the other.
 PYTEST = $(BIN)/pytest --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist=loadgroup
 
-# Property tests draw the same cases in `make test`; here each round draws others.
+# Property tests draw the same cases in every `make test`; in `make soak` each round draws other cases.
 SOAK ?= 20
 PROPERTIES = $(addsuffix ::,$(basename $(notdir $(shell grep -rls 'proptest!' crates/*/src crates/*/tests))))
 
@@ -152,7 +152,8 @@ DRIVES ?=
 wrong-drives: | tools ## which of the stored drives that are wrong on purpose the crash campaign finds (DRIVES=names, SECONDS=10)
 	$(PYTHON) scripts/wrong_drives.py hunt --seconds $(SECONDS) $(DRIVES)
 
-# In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.
+# Faults are planted in place, because a copy would compile the workspace again. Commit first: after an
+# interrupted run, git can undo its change.
 CRATE ?=
 FILE ?=
 CHANGE ?=
@@ -191,7 +192,7 @@ papers: $(MODULE) ## run all papers at their quick size, and write their stateme
 	$(BIN)/flashgc reproduce --quick --readings all --out target/papers
 	cp target/papers/statements.md docs/reference/statements.md
 
-# The site has tools of its own, which nothing else needs.
+# The site's tools are in a separate environment, because nothing else needs them.
 SITE := target/site
 $(VENV)-site/.installed: uv.lock $(BIN)/uv
 	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv --without-pip $(VENV)-site
@@ -224,7 +225,7 @@ AUDIT ?=
 audit: $(VENV)/.installed-test ## licences, sources and advisories of the dependencies
 	@$(BIN)/python scripts/audit.py $(AUDIT)
 
-# What ranks policies need not be compiled anew for speed: any module for users will do.
+# The demo needs a fast module, but either of those for users is fast enough.
 DEMO := $(or $(firstword $(wildcard $(VENV)/.built-release $(VENV)/.built-local)),$(VENV)/.built-local)
 demo: $(DEMO) ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"

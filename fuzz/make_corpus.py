@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the fuzzing corpus: small made-up traces in every format, and the rows they stand for.
+"""Writes the fuzzing corpus: small invented traces in every format, and the expected rows.
 
-`corpus/NAME/example` is a trace in format NAME, `expected/NAME.csv` what a reader must give. The
-writers here are independent of the Rust readers: they follow docs/trace-formats.md, down to the
-bytes of our own binary format. Run it in this folder after a change; the files are committed.
+`corpus/NAME/example` is a trace in format NAME, and `expected/NAME.csv` the rows that a reader must
+give. The writers here are independent of the Rust readers and follow docs/trace-formats.md, down to
+the bytes of our own binary format. Run it in this folder after a change; the files are committed.
 """
 
 import bz2
@@ -15,8 +15,8 @@ import tarfile
 import zlib
 from pathlib import Path
 
-# time (ns), operation, offset (bytes), size (bytes), device: made up, with overwrites, sequences,
-# reads of written and of unwritten pages, a step back in time and a discard.
+# Columns: time (ns), operation, offset (bytes), size (bytes), device. The invented requests have
+# overwrites, sequences, reads of written and unwritten pages, a step back in time, and a discard.
 REQUESTS = [
     (5_000_000_000, "W", 1_048_576, 4096, 3),
     (5_000_012_000, "W", 1_052_672, 8192, 3),
@@ -45,7 +45,7 @@ def save(name, content, requests, file="example"):
 
 
 def fit(step=1, unit=512, discards=False, device=None, largest=1 << 62):
-    """The requests that a format can hold, with times in whole steps and one device if it must."""
+    """The requests that a format can hold, with rounded times, and with one device if given."""
     kept = []
     for time, op, offset, size, dev in REQUESTS:
         if (op == "D" and not discards) or offset % unit or size % unit or offset > largest:
@@ -66,7 +66,7 @@ WORD = {"R": "Read", "W": "Write", "D": "Discard"}
 
 
 def text_formats():
-    # The second host's disks are numbered from 65536 on.
+    # Readers number the second host's disks from 65536 on.
     rs = fit(step=100)
     save(
         "msr",
@@ -77,7 +77,7 @@ def text_formats():
         [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs],
     )
 
-    # The same as other programs export it.
+    # The same requests in the layout that other programs export.
     lines = [
         (t // 100, "src" if d < 3 else "web", d, WORD[o], a, s, 1000 + s) for t, o, a, s, d in rs
     ]
@@ -212,7 +212,7 @@ def text_formats():
     named = "".join(f"{a // 512},{code[o]},x,{s},{t // 1000}\n" for t, o, a, s, _ in rs)
     (Path("corpus") / "cloudphysics" / "named").write_text("lbn,cmd,vm,len,time\n" + named)
 
-    # Whole pages, because other sizes could be FlashSim's.
+    # Only whole pages: other sizes could also be FlashSim's.
     rs = fit(step=1000, unit=4096)
     save(
         "disksim",
@@ -237,7 +237,7 @@ def text_formats():
     )
     (Path("corpus") / "ssdsim" / "hashes").write_text(hashed)
 
-    # A second request follows the one before it: runs tell pages from the sectors of DiskSim.
+    # One more request follows its predecessor: such runs distinguish pages from DiskSim's sectors.
     rs = [r for r in fit() if r[3] % 4096 == 0] + [(7_000_100_000, "W", 1_064_960, 4096, 3)]
     save(
         "flashsim",
@@ -326,7 +326,7 @@ def blktrace():
         out = record(order, 0, 0, 0, 1 << 26, 0, 0, struct.pack(order + "II", 5, 7))  # a time
         for i, (t, o, a, s, d) in enumerate(rs):
             for action in (queue, issue, complete):
-                # Every other event tells its control group in the data behind it.
+                # The data after every other event have its control group.
                 data, group = (struct.pack(order + "Q", 1), 1 << 8) if i % 2 else (b"", 0)
                 told = action | group | kind[o]
                 out += record(order, t, a // 512, s, told, 8 << 20 | d, i % 2, data)
@@ -338,7 +338,7 @@ def blktrace():
 
 
 def srt():
-    """Records as DiskSim's disksim_hptrace.h has them: versions 1 and 4, with a suspect I/O."""
+    """Records as in DiskSim's disksim_hptrace.h: versions 1 and 4, with a suspect I/O."""
     rs = fit(step=1000, largest=512 * (2**32 - 1))
     header = b'tracefile\t= "example";\ntracedate\t= "Sat Apr 18 00:00:00 1992";\n\x0c'
     out = b""
@@ -347,7 +347,7 @@ def srt():
             version = 4 if i % 2 else 1
             tail = b"\0\0\0\2" * (version == 4) + b"\0\0\0\1" * (kind == 4)
             fields = (52 + len(tail), version << 16 | kind, t // 10**9, t // 1000 % 10**6, 3, 90)
-            # Flags: asynchronous, a file system's; the device has partition 7.
+            # Flags: asynchronous, and from a file system. The partition is 7.
             flags = 0x80100 | (o == "R")
             out += struct.pack(">13I", *fields, s, a // 512, d << 8 | 7, 2, 41, flags, 5) + tail
     save("srt", header + out, rs)
@@ -363,7 +363,7 @@ def varint(value):
 
 
 def flashgc_block(requests, index, hosts):
-    """A block, as docs/trace-formats.md lays it out."""
+    """A block in the layout of docs/trace-formats.md."""
     payload = b""
     time, end, size, dev = requests[0][0], 0, 0, 0
     for number, (t, o, a, s, d) in enumerate(requests):
@@ -423,8 +423,8 @@ def pg_waldump():
     """Records as PostgreSQL 15 prints them, with no block, one, and several, and commits."""
     head = "rmgr: {:<11} len (rec/tot):     54/  7134, tx:        735, lsn: 0/02DCD148, prev "
     head += "0/02DCD020, desc: {}"
-    # Blocks, or the end of a transaction and its time in us since the first one's. The third end is
-    # 5 us before the second, as commits at the same time may be.
+    # Blocks, or the end of a transaction with its time in us after the first end. The third end is
+    # 5 us before the second, which is possible for concurrent commits.
     records = [
         [("1663/5/16396", 1336, " FPW")],
         ("COMMIT 2022-12-01 23:59:59.999990 UTC", 0),
@@ -471,7 +471,7 @@ def pages():
 
 
 def packed():
-    """Wrappers around a small trace, for the target that fuzzes the unpacking."""
+    """Writes a small trace in compressed forms, for the target that fuzzes decompression."""
     folder = Path("corpus") / "packed"
     folder.mkdir(parents=True, exist_ok=True)
     plain = (Path("corpus") / "msr" / "example").read_bytes()

@@ -2,10 +2,10 @@
 
 python scripts/audit.py [--strict]
 
-Licences and sources need no network: `cargo metadata`, `uv.lock`, and what is
-installed in `.venv*` say them. Advisories are in databases elsewhere: `cargo deny` and `pip-audit`
-ask them, where they are installed and reach them. What was not checked is said, each in a line;
-with ``--strict`` that fails, too.
+Licences and sources need no network: they are in `cargo metadata`, in `uv.lock`, and in the
+packages installed in `.venv*`. Advisories are in online databases, which `cargo deny` and
+`pip-audit` query if they are installed. A line is printed for each check that was not possible;
+with ``--strict`` such a check fails, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "uv.lock"
-#: The program that reads it, of `make`.
+#: The program that reads the lock; `make` installs it.
 UV = ROOT / ".venv/bin/uv"
 #: The only source of packages that are not ours.
 PYPI = "https://pypi.org/simple"
@@ -37,7 +37,7 @@ PYPI = "https://pypi.org/simple"
 PYTHON = frozenset(
     ("0BSD", "BSD-2-Clause", "CC0-1.0", "ISC", "LGPL-3.0-only", "MIT-CMU", "MPL-2.0", "PSF-2.0")
 )
-#: Words that packages have for a licence, where they do not write SPDX.
+#: SPDX names for other words that packages use for a licence.
 WORDS = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -51,14 +51,14 @@ WORDS = {
 
 
 class Audit:
-    """What was found: faults, and what could not be checked."""
+    """The result of the audit: faults, and checks that were not possible."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.unchecked: list[str] = []
 
     def passed(self, what: str, before: int) -> None:
-        """Says that a check found nothing more than the faults ``before``."""
+        """Prints that a check passed, if there are no more faults than ``before``."""
         if len(self.faults) == before:
             print(f"ok: {what}")
 
@@ -71,7 +71,7 @@ def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
     >>> is_allowed("MIT AND GPL-3.0-only", {"MIT"}), is_allowed("MIT/GPL-2.0", {"MIT"})
     (False, True)
     """
-    # Crates of old separate alternatives by a slash.
+    # Old crates separate alternatives by a slash.
     words = re.findall(r"\(|\)|[^\s()/]+|/", expression)
     known = frozenset(allowed)
 
@@ -105,7 +105,7 @@ def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
 
 
 def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
-    """The faults of the crates in what `cargo metadata` says."""
+    """The faults of the crates in the output of `cargo metadata`."""
     allowed = deny["licenses"]["allow"]
     sources = {f"registry+{source}" for source in deny["sources"]["allow-registry"]}
     members = set(metadata["workspace_members"])
@@ -129,7 +129,7 @@ def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
 
 
 def locked(text: str) -> tuple[set[tuple[str, str]], list[str]]:
-    """Name and version of each package of a lock that is not ours, and the faults of the lock."""
+    """Name and version of each foreign package in a lock, and the faults of the lock."""
     packages, faults = set(), []
     for package in tomllib.loads(text)["package"]:
         name, source = package["name"], package["source"]
@@ -159,12 +159,12 @@ def needed() -> tuple[str, set[tuple[str, str]]]:
 
 
 def plain(name: str) -> str:
-    """The name of a package as packages are compared."""
+    """The normalised name of a package, for comparison."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def licence_of(facts: Any) -> str:
-    """The licence in the metadata of a package, in SPDX where that is known."""
+    """The licence in the metadata of a package, in SPDX if it is known."""
     if facts.get("License-Expression"):
         return str(facts["License-Expression"])
     named = [
@@ -235,7 +235,7 @@ def python(audit: Audit, folders: Iterable[Path]) -> None:
 
 
 def advisories_of_crates(audit: Audit) -> None:
-    """Asks RustSec's database, by `cargo deny`, which looks at licences and sources, too."""
+    """Queries RustSec's database by `cargo deny`, which checks licences and sources, too."""
     if shutil.which("cargo-deny") is None:
         audit.unchecked.append(
             "advisories of crates: cargo-deny is missing; hint: cargo install --locked cargo-deny"
@@ -260,7 +260,7 @@ def _tool(audit: Audit, command: list[str], name: str) -> None:
 
 
 def advisories_of_packages(audit: Audit) -> None:
-    """Asks PyPI's database, by `pip-audit`."""
+    """Queries PyPI's database by `pip-audit`."""
     tool = shutil.which("pip-audit")
     if tool is None:
         audit.unchecked.append(
@@ -296,7 +296,7 @@ def advisories_of_packages(audit: Audit) -> None:
 
 
 def main() -> int:
-    """Audits, and returns 1 where something is refused."""
+    """Audits, and returns 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--strict", action="store_true", help="what was not checked fails, too")
     parser.add_argument("--offline", action="store_true", help="ask no database")

@@ -1,15 +1,15 @@
-"""Counters of the house: how large it is, how it hangs together, and how many files a change meets.
+"""Counts of the sources: their size, their dependencies, and the files that a change affects.
 
     .venv/bin/python scripts/house.py [ROOT ...]
 
-prints a table with a column for each root, which is this clone or another one (`git worktree add`).
+prints a table with a column for each ROOT: this clone by default, or another (`git worktree add`).
 
 - **lines**: of code, without blanks, comments, docstrings and tests.
 - **arrows back**: uses of what a parent folder declares, by a file in it. `structure.py` leaves
   them out of its circles.
-- **files crossed by**: files with the functions of a path, which stands in `PATHS`. Each function
-  must exist, and be named by one before it; one that is not stands behind the number.
-- **files that name**: non-test sources in which an identifier stands.
+- **files crossed by**: files that have the functions of a path in `PATHS`. Each function must
+  exist, and an earlier one must name it; functions that break this rule follow the number.
+- **files that name**: sources, without tests, that contain an identifier.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STORED = (
     "stepwise/plane_map:program_host_page program:program engine/stripes:add engine/stripes:write "
     "program:note device/src/journal:append device/src/journal:write_out"
 )
-#: The functions of each path, each with a part of its file's name. A version may lack one with `?`.
+#: The functions of each path, each after a part of its file's path. Those with `?` are optional.
 PATHS = {
     "a counting write": "drive/src/counting:step drive/src/counting:step_to_word "
     "workload/src/generate:fill page_map/mod:write_until page_map/write:write_beside "
@@ -83,7 +83,7 @@ class House:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        #: The files in Rust, without those that their crate compiles for tests alone.
+        #: The crates, and their Rust files without those that are compiled only for tests.
         self.crates = [Crate(folder) for folder in sorted((root / "crates").iterdir())]
         files = {
             path.relative_to(root)
@@ -133,7 +133,7 @@ class House:
         yield from sorted(whole.items())
 
     def shape(self) -> Iterator[tuple[str, Value]]:
-        """Yields circles of files and of folders, and arrows back."""
+        """Yields the numbers of circular dependencies of files and folders, and arrows back."""
         places = {path.parts[1]: self.root / path.parts[0] for path in self.python}
         for name, parts in (("files", "graph"), ("folders", "rooms")):
             graphs = [getattr(part, parts)() for part in (*self.crates, Package(places))]
@@ -176,7 +176,7 @@ class House:
         yield "vague variables, Python", count
 
     def crossed(self) -> Iterator[tuple[str, Value]]:
-        """Yields how many files the functions of a path are in."""
+        """Yields, for each path, the number of files that have its functions."""
         for name, path in PATHS.items():
             files: set[Path] = set()
             bodies: list[str] = []
@@ -197,7 +197,7 @@ class House:
             yield f"files crossed by {name}", f"{len(files)}{''.join(broken)}"
 
     def named(self) -> Iterator[tuple[str, Value]]:
-        """Yields how many files name an identifier."""
+        """Yields, for each identifier, the number of files that contain it."""
         for name, pattern in NAMES.items():
             texts = (self.root / path for path in (*self.rust, *self.python))
             count = sum(re.search(pattern, path.read_text()) is not None for path in texts)

@@ -1,15 +1,15 @@
-"""Circles of files in the crates, and of modules in the Python packages: what needs each other.
+"""Finds circular dependencies of files in the crates, and of modules in the Python packages.
 
 Usage: python scripts/structure.py [--rooms] [--arrows] [NAME ...]; without names, all crates and
 packages.
 
 A file needs another one if it names something that is declared there: in a `use`, or by a path that
-begins with `crate`, `self` or `super`. A name that a file only passes on (`pub use`) is looked for
-where it comes from. Tests are left out. So are the names that a file has from its own parent or
-child folder: a type whose methods are spread over the files of its folder is one thing.
+begins with `crate`, `self` or `super`. A name that a file only re-exports (`pub use`) counts for
+the file that declares it. Tests are left out. So are names from the file's own parent or child
+folder, because the methods of a type may be spread over the files of its folder.
 
-A module of Python needs what it imports as it runs, at its top or later; what only type checkers
-read does not count. A name that a package passes on is looked for where it comes from.
+A module of Python needs the modules that it imports at run time, at its top or later. Imports for
+type checkers do not count. A name that a package re-exports counts for the module that declares it.
 """
 
 import argparse
@@ -25,7 +25,7 @@ Graph = dict[Names, set[Names]]
 
 
 def without_tests(text: str) -> str:
-    """The code of a file: no comments, no words in quotes, no items for tests alone."""
+    """The code of a file without comments, contents of strings, and items only for tests."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
     text = re.sub(r'r#".*?"#|"(?:\\.|[^"\\])*"', '""', text, flags=re.S)
     text = re.sub(r"'(?:\\.|[^'\\])'", "' '", text)
@@ -43,7 +43,7 @@ def without_tests(text: str) -> str:
 
 
 def leaves(tree: str) -> Iterator[tuple[Names, str]]:
-    """Each path of a `use` and the name that it gets."""
+    """Yields each path of a `use`, with the local name that it gets."""
     tree = tree.strip()
     head, brace, rest = tree.partition("{")
     if not brace:
@@ -65,7 +65,7 @@ def leaves(tree: str) -> Iterator[tuple[Names, str]]:
 
 
 class Crate:
-    """The modules of a crate and what each names."""
+    """The modules of a crate, and the names that each uses."""
 
     def __init__(self, folder: Path) -> None:
         self.paths: dict[Names, Path] = {}
@@ -121,7 +121,7 @@ class Crate:
         return names
 
     def declares(self, names: Names, seen: frozenset[Names] = frozenset()) -> Names | None:
-        """The module in which what `names` says is declared."""
+        """The module that declares the item at the path `names`."""
         if names[0] != "crate" or names in seen:
             return None
         names = names[1:]
@@ -151,7 +151,7 @@ class Crate:
         return graph
 
     def rooms(self) -> Graph:
-        """The first folders of the crate; a file in none is a room of its own."""
+        """The dependencies of rooms: the top folders of the crate, and the files beside them."""
         return by_room(self.graph(), 1)
 
 
@@ -172,7 +172,7 @@ class Package:
                 names = path.relative_to(place).with_suffix("").parts
                 self.paths[names[:-1] if names[-1] == "__init__" else names] = path
         trees = {module: ast.parse(path.read_text()) for module, path in self.paths.items()}
-        #: Where each module has its names from, for type checkers too.
+        #: For each module, the origin of each imported name, including those for type checkers.
         self.homes = {
             module: {name: names for names, name in self._imports(tree, for_checkers=True)}
             for module, tree in trees.items()
@@ -183,7 +183,7 @@ class Package:
         }
 
     def _imports(self, tree: ast.AST, *, for_checkers: bool) -> Iterator[tuple[Names, str]]:
-        """Each name that is imported, and what it is called then."""
+        """Yields each imported name, with its local name."""
         for node in ast.iter_child_nodes(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -196,7 +196,7 @@ class Package:
                 yield from self._imports(node, for_checkers=for_checkers)
 
     def declares(self, names: Names) -> Names | None:
-        """The module in which what an import names is declared."""
+        """The module that declares the imported name."""
         if names in self.paths:
             return names
         module, name = names[:-1], names[-1] if names else ""
@@ -220,7 +220,7 @@ class Package:
         }
 
     def rooms(self) -> Graph:
-        """The first folders of each package; a module in none is a room of its own."""
+        """The dependencies of rooms: the top folders of each package, and modules beside them."""
         return by_room(self.graph(), 2)
 
 

@@ -37,7 +37,7 @@ RENEW = f"hint: {PROGRAM} edit, mend the copy, then {PROGRAM} write"
 
 
 class WrongDrivesError(Exception):
-    """Patches that do not apply, or a copy from which none can be written."""
+    """Raised if patches do not apply, or cannot be written from the copy."""
 
 
 def sources(root: Path) -> Iterator[Path]:
@@ -55,7 +55,7 @@ def files(tree: Path) -> dict[Path, Path]:
 
 
 def copy(path: Path, to: Path) -> None:
-    """Copies a file; its time is that of the copy."""
+    """Copies a file; the copy has the present time."""
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, to)
 
@@ -68,8 +68,8 @@ def copy_crate(root: Path, tree: Path) -> None:
 
 
 def add_mutants(root: Path, tree: Path, *options: str) -> list[str]:
-    """Adds all wrong drives to a copy of the crate; a text for each patch that does not apply."""
-    # Inside another repository git would pass over files that this one does not have.
+    """Adds all wrong drives to a copy of the crate; returns a text for each failed patch."""
+    # In a folder of another repository, `git apply` would skip files that this one does not track.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.resolve().parent)}
     faults = []
     for patch in sorted((root / MUTANTS).glob("*.patch")):
@@ -92,7 +92,7 @@ def check(root: Path = ROOT) -> None:
 
 
 def lay_out(root: Path, tree: Path, *options: str) -> list[str]:
-    """Makes or renews a tree: all sources, with wrong drives. What stays the same is not written.
+    """Makes or renews a tree of all sources with wrong drives; unchanged files keep their times.
 
     Returns a sentence for each patch that does not apply; the tree lacks its changes.
     """
@@ -117,14 +117,14 @@ def work(root: Path) -> Path:
 
 
 def cargo(root: Path, tree: Path, *arguments: str) -> int:
-    """Runs cargo in a copy, with a target folder that all copies share; its exit code."""
+    """Runs cargo in a copy, with the shared target folder; returns the exit code."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(work(root) / "build")}
     environment.pop("FLASHGC_MUTANT", None)
     return subprocess.run(("cargo", *arguments), cwd=tree, env=environment).returncode
 
 
 def hunt(root: Path, arguments: list[str]) -> int:
-    """Hunts for wrong drives; the exit code is 1 if one is open."""
+    """Hunts for wrong drives; returns 1 if one is not detected."""
     tree = work(root) / "tree"
     if faults := lay_out(root, tree):
         raise WrongDrivesError("\n".join((*faults, RENEW)))
@@ -135,7 +135,7 @@ def hunt(root: Path, arguments: list[str]) -> int:
 
 
 def edit(root: Path) -> None:
-    """Makes the copy in which wrong drives are edited, and the one that it is compared with."""
+    """Makes the copy in which wrong drives are edited, and a clean copy to compare with."""
     tree, clean = work(root) / "edit", work(root) / "clean"
     if tree.exists():
         raise WrongDrivesError(f"{tree} is there; hint: {PROGRAM} write, or remove it")

@@ -351,8 +351,8 @@ def test_what_is_better_by_over_ten_percent_is_so_with_more_to_spare_only() -> N
     [(80, 50_000, IN_KIND), (60, 50_000, MISSED), (80, 40_000, MISSED)],
 )
 def test_late_hints_say_how_soon_is_written(late: int, commands: int, verdict: Verdict) -> None:
-    # A bank has 5000 accesses per second, so 100 000 take 20 s. Hints are 45 000 commands late. That
-    # is 18 s if there are 50 000 commands in 20 s, and 22.5 s if there are 40 000.
+    # A bank has 5000 accesses per second, so 100 000 take 20 s. Hints are 45 000 commands late:
+    # 18 s late if there are 50 000 commands in 20 s, and 22.5 s late if there are 40 000.
     hints = {**HOST["hints"], "late": late}
     host = {"reads": 60_000, "writes": 40_000, "drive_reads": commands - 10_000}
     host |= {"drive_writes": 10_000, **HOST, "hints": hints}

@@ -1,1 +1,1 @@
-"""Drives of our own making, and how often `flashgc identify` is right on them."""
+"""Simulated drives, and how often `flashgc identify` is right on them."""

@@ -1,4 +1,4 @@
-"""Simulated drives with a scheme that is in the list or is not, measured with an error."""
+"""Simulated drives, with a scheme of the list or another one, measured with an error."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from flashgc.studies.identifying.schemes import Scheme
 from flashgc.studies.identifying.workloads import Condition, condition
 
 WORKLOADS = ("uniform", "70/30", "80/20", "90/10", "95/5", "zipf:theta=0.6", "zipf:theta=0.9")
-#: Spare factors of the drives.
+#: The range of the drives' spare factors.
 LEAST, MOST = 0.07, 0.30
-#: Workloads on which a drive must be better than one that selects at random.
+#: Workloads on which a drive must be better than random selection.
 _PLAUSIBLE = ("uniform", "95/5")
 FRONTIERS = ("single", "double", "mixed", "pool")
-#: The capacity that a drive is said to have: Zipf's law depends on it.
+#: The nominal capacity of a drive in bytes, because Zipf's law depends on it.
 _CAPACITY = 10**12
 
 
 @dataclass(frozen=True)
 class BuiltDrive:
-    """A drive of which we know everything."""
+    """A simulated drive, whose rule and spare factor are known."""
 
     set: str
     case: int
-    #: A family of rules, or `list`.
+    #: The family of its rule, or `list`.
     family: str
     name: str
     spare: float
@@ -60,7 +60,7 @@ def known(case: int, tried: Sequence[Scheme], size: Size) -> BuiltDrive:
 def unknown(case: int, size: Size) -> BuiltDrive:
     """A drive with a rule that the list lacks.
 
-    A rule that is worse than random selection is drawn again: nobody sells it.
+    A rule that is worse than random selection is drawn again, because no product would use it.
     """
     draw = random.Random(f"{UNKNOWN} {case}")
     while True:
@@ -94,7 +94,7 @@ def amplification(drive: BuiltDrive, where: Condition, size: Size) -> float:
 
 
 class Bench:
-    """Measures drives; what it measured before it has in a file."""
+    """Measures drives; earlier measurements are in a file."""
 
     def __init__(self, size: Size, noise: float, cache: Path | None) -> None:
         self.size, self.noise = size, noise
@@ -103,7 +103,7 @@ class Bench:
         self._known: dict[str, float] = json.loads(self._path.read_text()) if kept else {}  # type: ignore[union-attr]
 
     def measured(self, drive: BuiltDrive, workloads: Sequence[str] = WORKLOADS) -> Drive:
-        """The curve of a drive; the errors of a workload are drawn for it alone."""
+        """The curve of a drive; the error of each workload is drawn independently."""
         return Drive(drive.title, tuple(self._point(drive, name) for name in workloads))
 
     def _point(self, drive: BuiltDrive, name: str) -> Point:

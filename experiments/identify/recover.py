@@ -5,8 +5,8 @@
 
 Each drive is simulated with a rule and a spare factor drawn at random, with other seeds than those
 of the curves, and measured on seven workloads with a random error. Drives are drawn from fixed
-numbers. A *known* drive has a scheme of the list. An *unknown* one has a rule that is not in it:
-`rules.py`. A best explanation of an unknown drive is false, whatever it names.
+seeds. A *known* drive has a scheme of the list. An *unknown* one has a rule of `rules.py` that is
+not in the list, so any best explanation of it is false.
 
 `--write` writes `found.json`, from which the command takes the rate that it prints. Finished
 simulations are in the cache, so a stopped call goes on.
@@ -42,7 +42,7 @@ WRITTEN = Path(outcome.__file__).with_name("open_set.json")
 
 @dataclass
 class Study:
-    """Drives, the schemes that are tried on them, and what was found."""
+    """Drives, and the schemes that are tried on them."""
 
     size: Size
     noise: float
@@ -57,7 +57,7 @@ class Study:
         self.curves = Curves(self.size, cache=kept, jobs=1, show=self.bars.show)
 
     def identified(self, drives: Sequence[Drive]) -> tuple[Search, list[Identified]]:
-        """Each drive with its explanations; the number of blocks is known."""
+        """The search, and each drive with its explanations; the spare factors are absolute."""
         groups = [(drive,) for drive in drives]
         search = Search(groups, self.tried, self.curves, relative=False)
         search.perform()
@@ -71,7 +71,7 @@ class Study:
         return [row(drive, identified) for drive, identified in zip(drives, outcomes, strict=True)]
 
     def decided(self, drives: Sequence[BuiltDrive], most: int) -> list[dict[str, Any]]:
-        """Drives of the list with one more workload: the one that was named, and a random one."""
+        """Drives of the list, measured on one more workload: the named one, or a random one."""
         measured = [self.bench.measured(drive, self.workloads) for drive in drives]
         search, identified = self.identified(measured)
         cases = []
@@ -102,12 +102,12 @@ class Study:
 
 
 def is_among(drive: BuiltDrive, identified: Identified) -> bool:
-    """True if the scheme of a drive is the best, or cannot be told from it."""
+    """True if the scheme of a drive is the best one, or not distinguishable from it."""
     return drive.scheme in [ranked.explanation.scheme for ranked in identified.alike]
 
 
 def row(drive: BuiltDrive, identified: Identified) -> dict[str, Any]:
-    """A drive, as it was made and as it was identified."""
+    """A row with a drive's true scheme and the identified one."""
     spares = identified.spares[0]
     assert identified.best is not None
     assert identified.goodness is not None

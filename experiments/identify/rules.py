@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flashgc.studies.identifying.schemes import VICTIMS, Scheme
 
-#: The mark of a block that may not be picked is above every count.
+#: Blocks that may not be picked have this mark in place of a count. It exceeds every count.
 _MARK = 0x8000
 
 
@@ -28,13 +28,13 @@ def emptiest(blocks: Any, among: NDArray[np.bool_]) -> int:
 
 @dataclass
 class Mixture:
-    """Greedy with a probability, else another rule."""
+    """Greedy with this probability, another rule otherwise."""
 
     probability: float
     other: str
 
     def pick(self, blocks: Any) -> int:
-        """A block drawn at random is the coin."""
+        """Picks by greedy if a random block's number is below the probability's share."""
         candidates = blocks.valid < _MARK
         coin, drawn = blocks.draw(2)
         if coin < self.probability * len(blocks):
@@ -44,15 +44,15 @@ class Mixture:
 
 @dataclass
 class AgeCap:
-    """Greedy among blocks younger or older than an age, or until the oldest exceeds it."""
+    """Greedy among blocks younger or older than an age, or until the oldest block exceeds it."""
 
     #: ``younger``, ``older`` or ``deadline``.
     kind: str
-    #: In page programs over the pages of the flash.
+    #: The age in page programs, divided by the pages of the flash.
     age: float
 
     def pick(self, blocks: Any) -> int:
-        """Returns the emptiest of all if no block qualifies, or none would free a page."""
+        """Returns the emptiest of all blocks if no qualified block would free a page."""
         candidates = blocks.valid < _MARK
         limit = self.age * len(blocks) * blocks.pages_per_block
         ages = blocks.clock - blocks.closed_at.astype(np.int64)
@@ -68,11 +68,11 @@ class AgeCap:
 
 @dataclass
 class Threshold:
-    """The first block with few valid pages: of those closed first, or after the last victim."""
+    """The first block with few valid pages, by closing time or by number after the last victim."""
 
     #: ``oldest`` or ``hand``.
     order: str
-    #: Valid pages over pages of a block.
+    #: The threshold: valid pages divided by pages per block.
     share: float
     last: int = 0
 
@@ -91,7 +91,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule, and what :func:`flashgc.run` takes for it."""
+    """A rule with its name and its victim policy for :func:`flashgc.run`."""
 
     family: str
     name: str

@@ -1,6 +1,6 @@
-"""Inputs for the programs whose memory is recorded: made up, the same every time.
+"""Invented inputs for the programs whose memory is recorded, equal in every run.
 
-``python3 inputs.py FOLDER`` writes there a document, a web page, a table, a picture, a book
+``python3 inputs.py FOLDER`` writes to FOLDER a document, a web page, a table, a picture, a book
 as PDF and the commands of a database.
 """
 
@@ -27,7 +27,7 @@ select t.a, u.a from t join t u on u.b=t.b where t.a<2000 order by t.b limit 3;
 
 
 class Words:
-    """Sentences of made-up words."""
+    """Generates sentences of invented words."""
 
     def __init__(self) -> None:
         self.draw = random.Random(SEED)
@@ -38,7 +38,7 @@ class Words:
         ]
 
     def sentence(self, length: int = 12) -> str:
-        """So many words."""
+        """A sentence of ``length`` words."""
         return " ".join(self.draw.choice(self.words) for _ in range(length)).capitalize() + "."
 
     def paragraph(self) -> str:
@@ -89,7 +89,7 @@ def table(words: Words) -> str:
 
 
 def picture(words: Words, width: int, height: int) -> bytes:
-    """A noisy slope of colours, as PPM."""
+    """A noisy colour gradient, as PPM."""
     noise = words.draw.randrange
     pixels = bytearray()
     for y in range(height):
@@ -142,7 +142,7 @@ def book(words: Words, pages: int) -> bytes:
 
 
 def main() -> None:
-    """Writes all of them."""
+    """Writes all inputs."""
     folder = Path(sys.argv[1])
     words = Words()
     (folder / "document.md").write_text(document(words))

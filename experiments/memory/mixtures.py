@@ -1,4 +1,4 @@
-"""Makes data/memory/mixtures: the recorded programs share a memory, and take turns.
+"""Makes data/memory/mixtures: recorded programs that share a memory and take turns.
 
     python experiments/memory/mixtures.py FOLDER    # ten seconds of one core; needs zstd
 
@@ -21,8 +21,8 @@ from flashgc import trace_convert
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "memory"
 PROGRAMS = ("gnumeric", "graphicsmagick", "pandoc", "pdftoppm", "w3m")
 TURNS, MIXTURES = 20, 5
-#: Pages of 2 KiB: 1 MiB, the smallest page cache of the paper. What is left out makes no difference
-#: to LRU memories of that size or more.
+#: Size of the filter in pages of 2 KiB: 1 MiB, the smallest page cache of the paper. The filtered
+#: references do not affect LRU memories of that size or more.
 FILTER = 512
 #: Bytes of address space of a program: larger than any recorded address.
 SPACE = 1 << 48

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Records what programs do to their memory, again: data/memory. As any user, on Debian 12:
+# Records the memory accesses of programs for data/memory again. Run it as any user on Debian 12:
 #   apt-get install valgrind poppler-utils graphicsmagick w3m pandoc gnumeric sqlite3 zstd
 #   experiments/memory/record.sh FOLDER [NAME]...
-# A recording takes three to fifteen minutes on one core. The versions of the programs and of their
-# libraries are in what they do, so another system gives other traces.
+# A recording takes three to fifteen minutes on one core. Accesses depend on the versions of the
+# programs and their libraries, so another system gives other traces.
 set -euo pipefail
 
 FLASHGC=${FLASHGC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/.venv/bin/flashgc}
@@ -25,7 +25,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/flashgc-memory.XXXXXX")
 trap 'rm -rf -- "$work"' EXIT
 cd "$work"
 python3 "$here/inputs.py" .
-# One thread: Valgrind runs one at a time anyway, and the order is then the same every time.
+# With one thread, the order is always the same. Valgrind runs only one thread at a time anyway.
 export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
 
 record() {
@@ -44,7 +44,7 @@ for name in "${@:-pdftoppm graphicsmagick w3m pandoc gnumeric sqlite}"; do
         pdftoppm) record pdftoppm pdftoppm -r 72 book.pdf page ;;
         graphicsmagick) record graphicsmagick gm convert picture.ppm -resize 60% -rotate 90 -blur 0x1 out.jpg ;;
         w3m) record w3m w3m -dump page.html ;;
-        # Of all 200e6 the file would be 1.2 MB.
+        # With all 200e6 accesses the file would have 1.2 MB.
         pandoc) ACCESSES=${ACCESSES_PANDOC:-160e6} record pandoc pandoc document.md -o document.docx ;;
         gnumeric) record gnumeric ssconvert table.csv table.xlsx ;;
         sqlite) record sqlite sqlite3 -init database.sql :memory: .quit ;;

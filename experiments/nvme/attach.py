@@ -13,12 +13,12 @@ from plays import Play
 
 import flashgc
 
-#: The command as people type it.
+#: The guest's script for the command ``flashgc``.
 FLASHGC = f"""#!/bin/sh
 exec {sys.executable} -c 'import sys; from flashgc.command import main; sys.exit(main())' "$@"
 """
 
-#: Fails if a drive has left something.
+#: A script that fails if a drive has left devices or files.
 LEFT = """#!/bin/sh
 for folder in /sys/class/nvme /run/flashgc/up /run/flashgc/scratch; do
     [ -z "$(ls $folder 2>/dev/null)" ] || { echo "left: $folder"; exit 1; }
@@ -26,7 +26,7 @@ done
 ! grep nvme /proc/mounts
 """
 
-#: Waits for what a command of the shell finds, 3 minutes at most.
+#: A script that repeats a shell command until it succeeds, for at most 3 minutes.
 SOON = """#!/bin/sh
 for _ in $(seq 1800); do eval "$1" && exit; sleep 0.1; done; exit 1
 """
@@ -77,7 +77,7 @@ left
 
 
 def play() -> Play:
-    """Return the play: what was written is whole, and nothing is left."""
+    """Return the play, which checks written data and that nothing is left."""
     return Play(
         f". /setup\n{STEPS.strip()}",
         (),

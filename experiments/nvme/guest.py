@@ -33,7 +33,7 @@ from plays import KILL, KILLS, PARTS, PLAYS, Play
 
 from flashgc import Device
 
-#: The program of a target that may be killed.
+#: The program of the target process, which may be killed.
 TARGET = """
 import sys, time
 from flashgc import Device
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def verdict(play: Play, printed: list[str]) -> int:
-    """Return 1, and say why, unless all went as it should."""
+    """Return 0 if the steps failed or passed as expected; otherwise print the reasons, return 1."""
     whole = "\n".join(printed)
     wrong = [
         f"it should{' not' * (not must)} have failed: {step}"

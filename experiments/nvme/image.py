@@ -32,15 +32,15 @@ echo; echo @@ end; dmesg | grep -iE 'nvme|warning|bug' | tail -20
 poweroff -f
 """
 
-#: The modules of every guest, in the order in which they load; those they need load before them.
+#: The modules of every guest, in load order. Their dependencies load before them.
 MODULES = ("virtio_pci", "virtio_net", "crc32c_generic", "crc32_generic", "nvme-tcp")
 
 
 def image(root: Path, tree: Path, play: Play) -> bytes:
     """Return the initramfs: a cpio archive. Steps are the lines of ``play.steps``.
 
-    A program is a path below ``root``, which goes to ``/sbin``. Behind the name of a module are its
-    parameters.
+    A program is a path below ``root``, and is copied to ``/sbin``. A module's name may be followed
+    by parameters.
     """
     for folder in ("bin", "sbin", "lib", "lib64", "dev", "proc", "sys", "mnt", "tmp", "modules"):
         (tree / folder).mkdir(parents=True, exist_ok=True)
@@ -70,16 +70,16 @@ def image(root: Path, tree: Path, play: Play) -> bytes:
 
 
 def add_libraries(root: Path, tree: Path, path: Path) -> None:
-    """Copy the libraries of a program to where the guest finds them."""
+    """Copy the libraries of a program to their places in the guest."""
     for library, where in libraries(root, path):
         if not (tree / where).exists():
             shutil.copy(library, tree / where)
 
 
 def with_needed(root: Path, wanted: tuple[str, ...]) -> list[Path]:
-    """Return the modules with those that they need, which come first.
+    """Return the modules with their dependencies, dependencies first.
 
-    A name that is no module is built into the kernel.
+    A name without a module file is built into the kernel, and is left out.
     """
     there = {name_of(path.stem): path for path in (root / "lib/modules").rglob("*.ko")}
     paths: list[Path] = []
@@ -104,5 +104,5 @@ def name_of(module: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a word of the shell."""
+    """Return the text quoted as a shell word."""
     return "'" + text.replace("'", "'\\''") + "'"

@@ -1,4 +1,4 @@
-"""The machine of the guest: qemu without hardware support (TCG), and what it printed."""
+"""The machine of the guest: qemu without hardware support (TCG), and its output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from packages import QEMU, program
 
-#: The files of this machine, by 9p.
+#: The qemu option that shares this machine's files by 9p.
 SHARED = "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
 
 
 def words(
     root: Path, initramfs: Path, address: str, name: str, cores: int = 2, *, shares: bool = False
 ) -> list[str]:
-    """Return the command of the guest. It reaches the drive by the port of ``address``."""
+    """Return the command that runs the guest, which reaches the drive by ``address``'s port."""
     kernel = next((root / "boot").glob("vmlinuz-*"))
     port = address.rpartition(":")[2]
     return [

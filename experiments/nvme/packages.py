@@ -8,13 +8,13 @@ import re
 import subprocess
 from pathlib import Path
 
-#: The guest's packages and those of the machine; what they depend on is added.
+#: The packages of the guest and of its machine. Their dependencies are added.
 PACKAGES = (
     "linux-image-amd64", "busybox-static", "nvme-cli", "e2fsprogs", "xfsprogs", "btrfs-progs",
     "f2fs-tools", "fio", "qemu-system-x86",
 )  # fmt: skip
 
-#: Packages that others name as needed, and that the guest does without.
+#: Dependencies that the guest does not need.
 LEFT_OUT = {
     "adduser", "dmsetup", "init-system-helpers", "iso-codes", "linux-base", "mailcap", "passwd",
     "perl", "python3", "uuid-runtime",
@@ -33,7 +33,7 @@ def default_cache() -> Path:
 
 
 def place(cache: Path) -> Path:
-    """Return the folder of these packages: other lists have other folders."""
+    """Return the folder of these packages. Every list of packages has its own folder."""
     lists = repr((PACKAGES, sorted(LEFT_OUT)))
     return cache / hashlib.sha256(lists.encode()).hexdigest()[:8]
 
@@ -61,7 +61,7 @@ def unpacked(cache: Path) -> Path:
 
 
 def closure(names: tuple[str, ...]) -> list[str]:
-    """Return the packages with those that they depend on."""
+    """Return the packages with all their dependencies."""
     whole: set[str] = set()
     ahead = set(names)
     while ahead:
@@ -86,7 +86,7 @@ def program(root: Path, name: str) -> list[str]:
 
 
 def libraries(root: Path, path: Path) -> list[tuple[Path, str]]:
-    """Return the libraries of a program: where they are, and where the guest finds them."""
+    """Return the libraries of a program: each path here, and its path in the guest."""
     words = (root / LOADER, "--library-path", library_path(root), "--list", path)
     listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     paths = re.findall(r"(\S+) => (/\S+) \(", listed)

@@ -1,4 +1,4 @@
-"""The steps of each play in the guest, and what must be true of them.
+"""The steps of each play in the guest, and the conditions on their output.
 
 ``NQN`` and ``PORT`` are those of the drive, ``AT`` the words that name its address.
 """
@@ -12,7 +12,7 @@ NVME, EXT4 = "usr/sbin/nvme", ("sbin/mke2fs", "sbin/e2fsck")
 
 @dataclass(frozen=True)
 class Play:
-    """Steps in the guest."""
+    """A list of steps in the guest, with their conditions."""
 
     steps: str
     #: Programs below the folder of the packages.
@@ -20,21 +20,21 @@ class Play:
     modules: tuple[str, ...]
     #: Beginnings of the steps that must fail.
     failing: tuple[str, ...] = ()
-    #: Each text, or one of several, that the guest must print, with what is wrong without it.
+    #: Error messages, each with texts of which the guest must print at least one.
     wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: The options of the drive.
     drive: dict[str, str] = field(default_factory=lambda: {"capacity": "512MiB"})
     cores: int = 2
-    #: True if the guest has the files of this machine, which it cannot change.
+    #: True if the guest has this machine's files, read-only.
     shares: bool = False
-    #: Files of the guest with their text.
+    #: Names and contents of files in the guest.
     texts: tuple[tuple[str, str], ...] = ()
 
 
 CONNECT = "nvme connect -t tcp -a 10.0.2.2 -s $PORT -n $NQN"
 DIGESTS = "--hdr-digest --data-digest"
 
-#: The play of every table in docs/nvme-tcp.md: all that the drive has.
+#: The play for docs/nvme-tcp.md, which shows every feature of the drive.
 TOUR = f"""
 nvme discover -t tcp -a 10.0.2.2 -s $PORT
 {CONNECT}
@@ -86,7 +86,7 @@ nvme fdp update /dev/nvme0n1 -n 1 --pids=1,9 2>&1
 nvme disconnect -n $NQN
 """
 
-#: The play of the tests: half a minute.
+#: The play for the tests, which takes half a minute.
 SMOKE = f"""
 nvme discover -t tcp -a 10.0.2.2 -s $PORT | grep trtype
 {CONNECT} {DIGESTS}
@@ -103,16 +103,16 @@ umount /mnt
 nvme disconnect -n $NQN
 """
 
-#: The line with which the guest lets the target be killed, a moment later.
+#: The guest prints this line to let the target be killed shortly after.
 KILL = "the target may be killed"
-#: Kills in each part of the play.
+#: The number of kills in each part of the play.
 KILLS = 10
-#: The parts: work with the flushes of a program, and of a file system.
+#: The number of parts, in which a program or a file system flushes.
 PARTS = 4
 
 
 def outlasting(work: str) -> str:
-    """Return a step that repeats ``work``, of number ``$i``, until the target was killed often."""
+    """Return a step that repeats ``work`` until all kills are done; ``$i`` is its number."""
     return (
         f"(for n in $(seq {KILLS}); do sleep 3; echo {KILL}; done; touch /tmp/over) & "
         f"i=0; bad=0; while [ ! -e /tmp/over ]; do i=$((i + 1)); {work} || bad=$((bad + 1)); done; "
@@ -152,7 +152,7 @@ nvme disconnect -n $NQN""")
     return "\n".join(parts)
 
 
-#: A file system: how it is made and checked, and where its answer is.
+#: The commands that make and check each file system.
 CHECKS = {
     "xfs": ("mkfs.xfs -q -f", "xfs_repair -n"),
     "btrfs": ("mkfs.btrfs -q -f", "btrfs check"),
@@ -187,12 +187,12 @@ nvme disconnect -n $NQN""")
 
 
 FIO = "fio --name=verify --bs=4k --iodepth=32 --verify=crc32c --verify_fatal=1 --group_reporting"
-#: The line of fio's answer that is kept; its exit status says that all was right.
+#: A filter that keeps one line of fio's output; its exit status shows success.
 KEPT = "| grep -o 'issued rwts: total=[0-9,]*'"
 QUEUES = (
     "--numjobs=4 --size=8M --offset_increment=8M --cpus_allowed=0-3 --cpus_allowed_policy=split"
 )
-#: Blocks of several sizes.
+#: fio's options for blocks of several sizes.
 SIZES = "--bssplit=4k/50:16k/30:64k/20"
 
 

@@ -1,4 +1,4 @@
-"""The papers' claims, and a folder a paper that says how each claim is checked.
+"""The papers' claims, and a folder for each paper with the checks of its claims.
 
 ``claims.toml`` holds what was published. A module of a paper registers a runner for each of its
 claims; ``flashgc reproduce`` runs what the runners ask for (all of it in one call of the engine,
@@ -39,10 +39,10 @@ opens no figure and prints nothing:
   ``NotMeasuredError``, which ``row`` turns into a row that was not run; ``get`` gives NaN instead,
   for figures.
 - A row on a stand-in says so in ``stand_in``; ``conclude`` then grades it met-in-kind at best.
-- ``conclude`` also takes the runs that a row's function takes from ``Measured``: where one still
-  moves, the row is unsteady. Runs that are all of the paper's experiment say so in the task's
-  ``whole``. A published "over N" is the row's ``least``.
-- What a paper leaves open has readings in ``readings.toml``. A runner of
+- ``conclude`` also checks the runs that a row's function takes from ``Measured``: if one of them is
+  not steady, neither is the row. If the runs have the full length of the paper's experiment, the
+  task's ``whole`` says so. A published "over N" is the row's ``least``.
+- ``readings.toml`` has readings for whatever a paper leaves open. A runner of
   :func:`~flashgc_papers.reproduce.readings.runner_under` runs under each of them.
 - Notes that no run changes stand in ``notes.toml``.
 - Rows by which a reading, a preset or a parameter was chosen stand in ``fits.toml``.

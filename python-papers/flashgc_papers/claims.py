@@ -1,4 +1,4 @@
-"""The claims file: what the papers publish, as data. It knows nothing of how a claim is checked."""
+"""The claims file: published facts as data. This module does not know how claims are checked."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Kind(StrEnum):
 class Input(StrEnum):
     """The input of the published experiment."""
 
-    #: Completely defined by the paper.
+    #: An input that the paper defines completely.
     EXACT = "exact"
     #: A public trace.
     TRACE = "trace"
-    #: Hardware or a program that nobody else has.
+    #: Hardware or a program that only the authors have.
     RIG = "rig"
-    #: A statement checked on living software here: run only when it is named.
+    #: A statement that is checked on real programs here; it runs only if it is named.
     LIVE = "live"
 
 
@@ -97,9 +97,9 @@ class Claim:
     what: str
     kind: Kind
     input: Input
-    #: For ``equal``.
+    #: The tolerance, for ``equal``.
     tol: Tolerance | None = None
-    #: The published value, where there is one only.
+    #: The published value, if there is only one.
     value: float | None = None
     #: Bounds, for ``range`` and ``argmin``.
     lo: float | None = None
@@ -155,10 +155,10 @@ class Claims:
     claims: tuple[Claim, ...]
 
     def select(self, what: tuple[str, ...]) -> tuple[Claim, ...]:
-        """The claims that ``what`` names, in the order of the file; nothing names all.
+        """The claims that ``what`` names, in the order of the file; all claims if it is empty.
 
         A name is a claim's id or the beginning of one up to a dot. Raises
-        :class:`flashgc.ConfigError` for a name of nothing.
+        :class:`flashgc.ConfigError` for an unknown name.
 
         >>> [claim.id for claim in claims().select(("dchoices.table1",))]
         ['dchoices.table1.model', 'dchoices.table1.simulation']

@@ -33,12 +33,12 @@ class Point:
 
     x: float
     y: float
-    #: Half of what the paper gives as a range, along each axis.
+    #: Half of the range that the paper gives, along each axis.
     half: float = 0.0
     half_x: float = 0.0
     #: ``above`` or ``below`` if the paper gives ``y`` only as a bound; empty if ``y`` is the value.
     bound: Literal["", "below", "above"] = ""
-    #: The curve of the point, where its place in the figure does not say it.
+    #: The curve of the point, if its place in the figure does not show it.
     of: str = ""
 
 
@@ -112,7 +112,7 @@ def name(axes: Axes) -> None:
         handlelength=1.0,
         handletextpad=0.5,
     )
-    legend.set_zorder(5.5)  # A point that finds no other place lies upon it.
+    legend.set_zorder(5.5)  # A point without another place lies on top of it.
     axes.add_artist(legend)
 
 

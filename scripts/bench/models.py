@@ -1,4 +1,4 @@
-"""How long the models take from Python: grids of a million points on one core, and single answers.
+"""Measures the models' time from Python: grids of a million points, and single points.
 
     .venv/bin/python scripts/bench/models.py
 
@@ -28,7 +28,7 @@ def grid(name: str, **parameters: Any) -> Callable[[], object]:
 
 
 def one(name: str, **parameters: Any) -> Callable[[], object]:
-    """All that one model says at one point."""
+    """All figures of one model at one point."""
     return lambda: model.evaluate(name, **parameters)
 
 
@@ -63,7 +63,7 @@ ANSWERS = {
 
 
 def fastest(work: Callable[[], object]) -> float:
-    """Seconds, the best of three."""
+    """The least time of three runs, in seconds."""
     took = []
     for _ in range(3):
         begin = time.perf_counter()

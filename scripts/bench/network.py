@@ -24,12 +24,12 @@ from pathlib import Path
 from flashgc import Device
 
 MIB = 1 << 20
-#: Bytes that slow clients ask for at a time: the most that a request may.
+#: Bytes per request of slow clients: the most that a request may have.
 LARGEST = 32 * MIB
 
 
 class Client:
-    """A client of NBD with simple replies."""
+    """An NBD client that uses simple replies."""
 
     def __init__(self, port: int) -> None:
         """Connects and negotiates."""
@@ -40,11 +40,11 @@ class Client:
         self._take(10)
 
     def ask(self, size: int, offset: int = 0) -> None:
-        """Asks for data."""
+        """Sends a read request of ``size`` bytes at ``offset``."""
         self.socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, 0, 1, offset, size))
 
     def read(self, size: int, offset: int = 0) -> bytes:
-        """Reads."""
+        """Sends a read request, and returns its data."""
         self.ask(size, offset)
         assert self._take(16) == struct.pack(">IIQ", 0x67446698, 0, 1)
         return self._take(size)
@@ -61,7 +61,7 @@ class Client:
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[tuple[int, int]]:
-    """A drive with 64 MiB of data, served: its process and its port."""
+    """Serves a drive with 64 MiB of data, and yields the server's process and port."""
     file = folder / "drive.flash"
     with Device.create(file, capacity="128MiB", durability="none") as drive:
         for offset in range(0, 2 * LARGEST, MIB):
@@ -82,12 +82,12 @@ def served(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory of a process."""
+    """The resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def measured(idle: int, slow: int, seconds: float) -> dict[str, float]:
-    """Memory in MiB, and the times of new clients in milliseconds, while the others are there."""
+    """The server's memory in MiB with idle and slow clients, and times of new clients in ms."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (pid, port):
         Client(port).read(4096)
         before = resident(pid)

@@ -1,10 +1,10 @@
-"""What a victim policy costs when it is written in Python: the same rules, built in and in Python.
+"""The cost of victim policies in Python: equal rules, built in and written in Python.
 
     .venv/bin/python scripts/bench/python_policies.py [PAGES...]
 
-Uniform writes, 256 pages a block, 28% over-provisioning, one core. Both runs of a pair decide alike
-(their write amplification is printed to show it); each figure is the best of three. The last
-column is the time that the run takes longer, for each pick.
+Uniform writes, 256 pages a block, 28% over-provisioning, one core. Both runs of a pair make equal
+decisions, as their write amplification shows. Each figure is the best of three. The last column
+is the additional time of each pick in Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAGES_PER_BLOCK = 256
 
 
 def d_choices(d: int) -> Callable[[flashgc.Blocks], int]:
-    """The best of ``d`` candidates drawn at random, as a loop."""
+    """The best of ``d`` random candidates, as a loop."""
 
     def pick(blocks: flashgc.Blocks) -> int:
         counts, best, picked = blocks.counts, 0x8000, -1
@@ -31,7 +31,7 @@ def d_choices(d: int) -> Callable[[flashgc.Blocks], int]:
 
 
 def shortest_ten(blocks: flashgc.Blocks) -> int:
-    """The best of ten candidates drawn at random, as one expression."""
+    """The best of ten random candidates, as one expression."""
     return min(blocks.draw(10), key=blocks.count)
 
 
@@ -41,7 +41,7 @@ def greedy(blocks: flashgc.Blocks) -> int:
 
 
 class Fifo:
-    """The blocks in turn."""
+    """Picks blocks in the order of their numbers."""
 
     def __init__(self) -> None:
         self.last = -1

@@ -33,10 +33,10 @@ from flashgc.device.campaign.nvme import PAGE, Queue, connected
 from flashgc.device.control import Client
 from flashgc.units import format_share
 
-#: Where the drive's file is: a disk would make answers late.
+#: The folder of the drive's file, in memory because a disk would delay answers.
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 BLOCKS, PAGES_PER_BLOCK, SPARE = 512, 64, "15%"
-#: Percentiles by their keys here, in a simulated result and in fio's.
+#: The mean and the percentiles: each key here, in a simulated result, and in fio's output.
 FIGURES = (
     ("mean", "mean", "mean"),
     ("p50", "p50", "50.000000"),
@@ -47,7 +47,7 @@ KINDS = {"randread": ("read",), "randwrite": ("write",), "randrw": ("read", "wri
 
 
 def arguments() -> argparse.Namespace:
-    """What was typed."""
+    """The parsed arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("--device", default="mlc")
     parser.add_argument("--slower", default="1x")
@@ -62,7 +62,7 @@ def arguments() -> argparse.Namespace:
 def served(
     folder: Path, device: str, slower: str, front: str = "fuse"
 ) -> Iterator[tuple[Path, str]]:
-    """A full drive that is served in real time: its file, and where its bytes are."""
+    """Serves a full drive in real time; yields its file and the place of its data."""
     file, mount = folder / "drive.flash", folder / "mount"
     mount.mkdir()
     with flashgc.Device.create(
@@ -87,7 +87,7 @@ def served(
 
 
 def fio(disk: Path, kind: str, depth: int, seconds: int) -> dict[str, Any]:
-    """What fio measured on the disk."""
+    """Runs fio on the disk, and returns its figures."""
     words = ["fio", "--name=bench", f"--filename={disk}", f"--rw={kind}", "--bs=4k", "--direct=1"]
     words += ["--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}"]
     words += ["--randseed=1", "--norandommap", "--output-format=json"]
@@ -99,7 +99,7 @@ def fio(disk: Path, kind: str, depth: int, seconds: int) -> dict[str, Any]:
 def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dict[str, list[float]]:
     """Reads or writes of random pages, ``depth`` at a time. Return their latencies in us by kind.
 
-    ``kind`` is `randread`, `randwrite` or `randrw`, as fio has them.
+    ``kind`` is `randread`, `randwrite` or `randrw`, with the meaning of fio.
     """
     draw, data = random.Random(1), bytes(PAGE)
     latencies: dict[str, list[float]] = {"read": [], "write": []}
@@ -142,7 +142,7 @@ def by_nvme(line: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
 
 
 def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
-    """Latencies of the recording on the simulated drive, in microseconds of the wall."""
+    """Latencies of the recording on the simulated drive, in microseconds of real time."""
     clock = stat["realtime"]["drive"]
     spare = 1 - clock["logical_pages"] / (clock["blocks"] * clock["pages_per_block"])
     result = flashgc.run(
@@ -163,7 +163,7 @@ def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
 
 
 def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
-    """One kind at one queue depth: a line for reads and one for writes."""
+    """Measures one kind at one queue depth, and prints a line each for reads and writes."""
     with tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name:
         folder = Path(name)
         with served(folder, given.device, given.slower, given.front) as (file, where):
@@ -193,7 +193,7 @@ def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Compares."""
+    """Prints the comparisons of all kinds and depths."""
     given = arguments()
     theirs = "fio" if given.front == "fuse" else "host"
     print(f"served/simulated/{theirs} in us, and by how much the served drive is off")

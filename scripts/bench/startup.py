@@ -1,10 +1,10 @@
-"""What commands take before and after their work: processor time, user and system.
+"""Measures the processor time (user and system) of commands before and after their work.
 
     .venv/bin/python scripts/bench/startup.py [FOLDER...]
 
-Runs the command beside this interpreter. With folders, each holds a ``flashgc`` package (a clone's
-``python/``), and they take turns, so that all see the same machine. Medians and least of 15 runs;
-``nothing`` is Python alone.
+Runs the command that is installed with this interpreter. Each FOLDER has a ``flashgc`` package (a
+clone's ``python/``); folders take turns, so that the load of the machine affects all. Figures are
+the median and the minimum of 15 runs; ``nothing`` is Python alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROUNDS = 15
 #: A drive whose simulation takes no time.
 TINY = "--blocks 64 --pages-per-block 16 --writes 2x --victim greedy --quiet"
 
-#: What is measured, with the most milliseconds that it should take.
+#: The commands, with the most milliseconds that each should take.
 COMMANDS = {
     "flashgc --version": 60,
     "flashgc policies": 120,
@@ -34,7 +34,7 @@ COMMANDS = {
 
 
 def milliseconds(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """The processor time of a command."""
+    """The processor time of a command in milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -44,7 +44,7 @@ def milliseconds(command: Sequence[str], environment: Mapping[str, str]) -> floa
 def main() -> None:
     """Measures, and prints a table."""
     python = Path(sys.executable)
-    # Compiled files are there for users, whatever this process was told.
+    # Users have compiled files, so this setting of the environment is dropped.
     usual = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     folders = sys.argv[1:] or [""]
     print(
@@ -60,7 +60,7 @@ def main() -> None:
         for round_ in range(ROUNDS + 1):
             for folder in folders:
                 time = milliseconds(words, {**usual, **({"PYTHONPATH": folder} if folder else {})})
-                if round_ > 0:  # The first compiles.
+                if round_ > 0:  # The first round compiles the modules.
                     taken[folder].append(time)
         cells = [
             f" {statistics.median(times):.0f} ({min(times):.0f}) |" for times in taken.values()

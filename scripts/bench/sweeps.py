@@ -1,11 +1,10 @@
-"""What grids cost beside their simulations: a cell of a sweep, and a query of a large file.
+"""Measures the costs of grids beyond their simulations: cells of a sweep, and queries.
 
     .venv/bin/python scripts/bench/sweeps.py [CELLS] [RESULTS]
 
-The first figure is CPU time of the command ``flashgc sweep`` for each of CELLS tiny cells (10,000),
-what the same simulations take in one comparison of the engine's included; the same command again,
-which finds them all, is the second. Then RESULTS results (1,000,000) are put into a file, and the
-longest of four queries is timed.
+The first figure is the CPU time of ``flashgc sweep`` for each of CELLS tiny cells (10,000), with
+their simulations. The second one is that of the same command again, which finds all results. Then
+RESULTS results (1,000,000) are put into a file, and the longest of four queries is timed.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ QUERIES = (
     ["write_amplification<1.0001"],
     ["workload=trace7", "victim=fifo"],
 )
-#: Results in one transaction, which are put in as they are kept but for that.
+#: The number of results that are inserted in one transaction.
 _TOGETHER = 10_000
 
 
 def swept(folder: Path, cells: int) -> float:
-    """Milliseconds of CPU time a cell of the command."""
+    """The command's CPU time per cell, in milliseconds."""
     (folder / "grid.toml").write_text(GRID.format(cells))
     flashgc_ = shutil.which("flashgc", path=os.path.dirname(sys.executable)) or "flashgc"
     before = os.times()

@@ -1,1 +1,1 @@
-"""How often the intervals of results hold the truth, and what is said of them is true."""
+"""Campaigns that count how often intervals hold the truth and sentences are true."""

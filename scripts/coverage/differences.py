@@ -1,10 +1,10 @@
 """The share of differences, times and found values that hold the truth: ``make coverage``.
 
-- **pairs**: of two schemes on one workload, drawn; the interval of their difference, by default and
-  with 5 runs, holds the difference of long runs.
-- **equal**: one scheme under other seeds; a difference that is claimed is a false one.
-- **timed**: mean, 99th and 99.9th percentile of reads and requests a second over 5 runs hold those
-  of all other seeds together.
+- **pairs**: two random schemes on a random workload. The interval of their difference, by default
+  and with 5 runs, holds the difference of long runs.
+- **equal**: one scheme with different seeds. Any claimed difference is false.
+- **timed**: the intervals of 5 runs, for mean, 99th and 99.9th percentile of reads and requests
+  per second, hold the means of all other seeds together.
 - **found**: the bracket of ``find`` holds the least value of long runs.
 
 ``python -m scripts.coverage.differences pairs --count 200`` prints a line. It ends with 1 if fewer
@@ -28,16 +28,16 @@ from flashgc import ranking
 from flashgc.results import ranked
 from flashgc.results.figures import figures_of
 
-#: The drive of all but the timed ones.
+#: The drive of all campaigns but `timed`.
 SIZE: dict[str, Any] = {"blocks": 300, "pages_per_block": 32}
 
-#: A drive with a clock, and hosts that ask it.
+#: A timed drive with its requests.
 TIMED: dict[str, Any] = {
     "kind": "timed", "blocks": 256, "pages_per_block": 32, "requests": 20_000, "runs": 5,
     "times": "read=60us,program=600us,erase=3ms,transfer=10us", "warmup": "auto",
 }  # fmt: skip
 
-#: Outcomes: how many were judged, and how many were wrong.
+#: The number of judged outcomes, and the number of wrong ones.
 Counts = tuple[int, int]
 
 
@@ -54,14 +54,14 @@ def drawn(seed: int) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
 
 
 def pairs(count: int) -> Counts:
-    """Differences of two schemes, and those whose interval misses the difference of long runs."""
+    """Counts differences of two schemes, and those whose interval misses that of long runs."""
     wrong = judged = 0
     for seed in range(1, count + 1):
         workload, drive, pair = drawn(seed)
         results = [flashgc.run(workload, **drive, **scheme, runs=5) for scheme in pair]
         rank_of = ranking.rank(results, ["0", "1"]).ranking
         last = rank_of[-1]
-        # Of results that are not called steady nothing is claimed.
+        # Unsteady results make no claim.
         if last.difference_ci95 is None or not all(result.steady for result in results):
             continue
         long = long_run(workload, drive)
@@ -76,7 +76,7 @@ def pairs(count: int) -> Counts:
 def long_run(
     workload: str, drive: dict[str, Any]
 ) -> Callable[[dict[str, Any], flashgc.Result], tuple[float, float]]:
-    """The mean of a run of 20 times the length, of another seed, and half its interval."""
+    """A function for mean and half interval of a run of 20 times the length, with another seed."""
 
     def level(scheme: dict[str, Any], result: flashgc.Result) -> tuple[float, float]:
         pages = 20 * result.host_pages // 5
@@ -89,7 +89,7 @@ def long_run(
 
 
 def equal(count: int) -> Counts:
-    """Comparisons of a scheme with itself under other seeds, and differences claimed of them."""
+    """Counts comparisons of a scheme with itself under other seeds, and claimed differences."""
     wrong = judged = 0
     for seed in range(1, count + 1):
         workload, drive, (scheme, _) = drawn(seed)
@@ -103,7 +103,7 @@ def equal(count: int) -> Counts:
 
 
 def timed_cells() -> Iterator[dict[str, Any]]:
-    """Twenty drives with a clock and hosts that ask them."""
+    """Twenty timed drives with their arrivals."""
     for victim in ("greedy", "d-choices"):
         for preemption in ("none", "pgc"):
             for arrivals in ("closed:threads=8", "poisson:rate=2000"):
@@ -121,7 +121,7 @@ JUDGED = ("all_mean_us", "read_p99_us", "read_p99_9_us", "requests_per_second")
 
 
 def timed(count: int) -> Counts:
-    """Figures of 5 runs with a clock, and those whose interval misses the mean of all others."""
+    """Counts figures of 5 timed runs, and those whose interval misses the mean of all others."""
     wrong = judged = 0
     for cell in timed_cells():
         figures = [
@@ -131,7 +131,7 @@ def timed(count: int) -> Counts:
         for name in JUDGED:
             values = [float(run[name]) for run in figures]  # type: ignore[arg-type]
             whole = statistics.fmean(values)
-            # Half the interval of the truth itself.
+            # Half the interval of the true value, which is a mean as well.
             own = 1.96 * statistics.stdev(values) / math.sqrt(len(values))
             for own_figures, value in zip(figures, values, strict=True):
                 half = own_figures.get(f"{name}_ci95")
@@ -142,7 +142,7 @@ def timed(count: int) -> Counts:
 
 
 def found(count: int, writes: str = "2000x") -> Counts:
-    """Searches for the least spare, and those whose bracket misses that of runs of ``writes``."""
+    """Counts searches for the least spare, and those whose bracket misses that of long runs."""
     options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
     best = flashgc.find(
         "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes=writes, seed=9
@@ -164,7 +164,7 @@ KINDS: dict[str, tuple[Callable[[int], Counts], int, float]] = {
 
 
 def main() -> int:
-    """Prints what was judged and what was wrong; exits with 1 if it is too much."""
+    """Prints the judged and the wrong outcomes; returns 1 if too many are wrong."""
     parser = argparse.ArgumentParser(description="Counts the sentences that hold the truth.")
     parser.add_argument("kind", choices=[*KINDS, "all"], nargs="?", default="all")
     parser.add_argument("--count", type=int, help="pairs, seeds or searches")

@@ -22,12 +22,12 @@ Options = dict[str, Any]
 #: Factors of "more", "a longer", "a higher", and of "fewer", "a lower".
 MORE, LESS = 4, 1 / 4
 
-#: Findings that ask for another thing than options: another drive, another trace.
+#: Findings whose hint names no option, but another drive or trace.
 NO_OPTION = ("identical-runs", "as-read")
 
 
 def drawn(seed: int) -> Options:
-    """A configuration, on which findings are likely."""
+    """A random configuration that is likely to have findings."""
     draw = random.Random(seed)
     options: Options = {
         "workload": draw.choice(
@@ -77,7 +77,7 @@ def scaled(value: Any, factor: float) -> Any:
 
 
 def followed(options: Options, hint: str) -> Options | None:
-    """The options as the hint has them; ``None`` if it names no option.
+    """The options after the hint is followed; ``None`` if it names no option.
 
     >>> followed({"writes": "5x", "warmup": "2x"}, "leave out writes and warmup")
     {}
@@ -109,7 +109,7 @@ def followed(options: Options, hint: str) -> Options | None:
 
 
 def campaign(seeds: range) -> tuple[Counter[str], Counter[str], list[str]]:
-    """The counts of findings that were followed and cured, and the cases that were not."""
+    """Counts of followed hints and of cured findings, and a text for each uncured case."""
     followed_hints, cured, left = Counter[str](), Counter[str](), []
     for seed in seeds:
         options = drawn(seed)

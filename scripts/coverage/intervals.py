@@ -2,9 +2,9 @@
 
 Every victim policy, placement and named scheme runs on seven workloads and three drives, by
 default and from many seeds. The truth of a cell is the mean of runs 20 times as long as its
-longest steady one, whose halves agree. A cell without a steady run has none. A cell's outcomes
-are one line of ``coverage/intervals.jsonl``; a campaign that was stopped goes on behind the last
-one. ``python -m scripts.coverage.intervals --table`` prints the table of docs/steady.md.
+longest steady one, if their halves agree. A cell without a steady run has no truth. A cell's
+outcomes are one line of ``coverage/intervals.jsonl``; a stopped campaign goes on after the last
+line. ``python -m scripts.coverage.intervals --table`` prints the table of docs/steady.md.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ WORKLOADS = (
 DRIVES = (("pool", "15%"), ("mixed", "25%"), ("single", "10%"))
 DRIVES_OF_PLACEMENTS = (("pool", "15%"), ("pool", "25%"), ("pool:low=6", "10%"))
 
-#: Blocks, pages of a block, and the drive that is tried with it.
+#: Blocks, and pages per block.
 SMALL = (300, 32)
 LARGE = (1000, 64)
 
-#: Policies that need another host: one with streams, with a cache or with a future.
+#: Policies that need streams, hints, or knowledge of future writes.
 LEFT_OUT = ("fdp", "oracle", "z-greedy", "z-cost-benefit", "fixed")
 
 
 def schemes() -> Iterator[tuple[str, str]]:
-    """Every victim policy alone, every placement with two of them, and every named couple."""
+    """Every victim policy alone, every placement with two policies, and every named couple."""
     for victim in registry.policies():
         if victim.name not in LEFT_OUT:
             yield victim.name, "none"
@@ -61,7 +61,7 @@ Cell = tuple[str, str, str, str, str, int, int]
 
 
 def cells(which: str) -> list[Cell]:
-    """Victim, placement, workload, frontier, spare, blocks, pages of a block."""
+    """The cells: victim, placement, workload, frontier, spare, blocks, pages per block."""
     listed = []
     for victim, placement in schemes():
         for workload in WORKLOADS:
@@ -79,7 +79,7 @@ def options(cell: Cell) -> dict[str, Any]:
 
 
 def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
-    """The results of a cell by default from each seed, and its truth."""
+    """The results of a cell with default lengths for each seed, and its truth."""
     began = time.process_time()
     given = options(cell)
     outcomes, longest = [], 0
@@ -93,7 +93,7 @@ def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
     common = {"cell": cell, "found": outcomes, "writes": longest, "seconds": spent / seeds}
     if longest == 0:
         return {**common, "truth": None}
-    # The truth: two runs of other seeds, together so many times as long as the longest.
+    # The truth: two runs of other seeds, together ``times`` as long as the longest run.
     pages = times * longest // 2
     runs = [
         flashgc.run(**given, seed=10_000 + run, runs=1, warmup=longest, writes=pages)
@@ -103,7 +103,7 @@ def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
     return {
         **common,
         "truth": statistics.fmean(run.write_amplification for run in runs),
-        # Half its own interval, by the halves of the runs.
+        # Half the interval of the truth, from the halves of the two runs.
         "truth_half": 3.18 * statistics.stdev(halves) / 2,
     }
 
@@ -135,7 +135,7 @@ def campaign(which: str, seeds: int, file: Path, jobs: int, most: int | None = N
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
-    """The outcomes that a file has."""
+    """The outcomes in a file."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text().splitlines()]
@@ -144,8 +144,8 @@ def lines(file: Path) -> list[dict[str, Any]]:
 def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
     """By scheme: results, steady ones, intervals of these that miss the truth, and far ones.
 
-    An interval misses if it does not reach the interval of the truth's own value; it is far off if
-    the distance is more than 3 half widths.
+    An interval misses if it does not overlap with the interval of the truth. It is far off if the
+    distance is more than 3 half widths.
     """
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for line in outcomes:

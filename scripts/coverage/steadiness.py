@@ -1,10 +1,10 @@
 """The errors of the tests of a steady state: ``python -m scripts.coverage.steadiness [SERIES]``.
 
-Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
-replays until it is content, and the test of the time for a request. SERIES (default 2000) are
-made of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how
-often the interval misses the level that the series settles at; how often both, which is the error
-that misleads; mean passes. docs/validation.md has the figures.
+Series with a known truth are given to two tests: the rule for passes of a trace, which adds passes
+until they are steady, and the test of the time per request. SERIES (default 2000) of each kind are
+made from fixed seeds. The first table has the share of series that the rule calls steady; the share
+whose interval misses the final level; the share of both, which mislead; and the mean number of
+passes. docs/validation.md has the figures.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from flashgc import _core
 
 LEVEL = 2.0
 WARMUP = 1 / 3
-#: Intervals of the measured part of a generator's run.
+#: The number of intervals in the measured part of a generator's run.
 INTERVALS = 120
 
 
 def noise(rng: random.Random, sd: float, memory: float) -> Iterator[float]:
-    """Stationary noise of standard deviation ``sd`` whose neighbours correlate by ``memory``."""
+    """Stationary noise with standard deviation ``sd`` and correlation ``memory`` of neighbours."""
     value = rng.gauss(0, sd)
     while True:
         yield value
@@ -35,7 +35,7 @@ Shape = Callable[[int], float]
 
 
 def series(rng: random.Random, sd: float, memory: float, shape: Shape, most: int) -> list[float]:
-    """Figures that settle at LEVEL: ``shape`` times noise, both as shares of it."""
+    """Figures that settle at LEVEL, with ``shape`` and noise added as shares of LEVEL."""
     parts = islice(noise(rng, sd, memory), most)
     return [LEVEL * (1 + shape(index) + part) for index, part in enumerate(parts)]
 
@@ -46,12 +46,12 @@ def flat(_: int) -> float:
 
 
 def decay(share: float, passes: float) -> Shape:
-    """A transient of ``share`` of the level that falls by e in so many passes."""
+    """A transient of ``share`` of the level that falls by a factor of e in ``passes``."""
     return lambda index: share * math.exp(-index / passes)
 
 
 def turns(share: float, period: int) -> Shape:
-    """A figure that repeats after ``period`` passes, around the level."""
+    """A deviation around the level that repeats after ``period`` passes."""
     return lambda index: share * (index % period - (period - 1) / 2) / period
 
 

@@ -1,23 +1,23 @@
-"""The console blocks of the documents: what is typed, what was printed, and what is printed now.
+"""The console blocks of the documents: commands, their printed output, and their output now.
 
     .venv/bin/python scripts/docs/documents.py [DOCUMENT...]
 
-writes the output of every command in the documents anew (`make docs` does so). The tests run the
-same commands and fail where a document shows something else.
+writes the output of every command in the documents again, as `make docs` does. The tests run the
+same commands and fail if a document shows another output.
 
 A block marked ``console`` has commands after ``$`` and their output: standard output and standard
-error together. The output is real. A line ``...`` leaves out lines. The speed of the machine and
-the memory of the process differ from run to run: these figures alone are not compared. Blanks
-count as one blank. A block marked ``python`` is a program, with ``>>>`` a doctest. A block after
-``<!-- file: NAME -->`` is written to that file. Each document has a folder of its own, in which
-``data``, ``docs`` and ``scripts`` are the repository's.
+error together. The output is real. A line ``...`` stands for left-out lines. The speed of the
+machine and the memory of the process differ between runs, so only these figures are not compared.
+Several blanks count as one. A block marked ``python`` is a program, or with ``>>>`` a doctest. A
+block after ``<!-- file: NAME -->`` is written to that file. Each document has its own folder, in
+which ``data``, ``docs`` and ``scripts`` are the repository's.
 
 A block after ``<!-- mounts -->`` mounts drives, and one after ``<!-- hints -->`` follows the page
-cache as well: it is run where that is possible, and left out elsewhere. What a file system writes
-differs a little from run to run, so only the words at the beginning of each line are compared.
+cache as well. Both run only on machines that allow it. A file system's writes differ slightly
+between runs, so only the words at the beginning of each line are compared.
 
-A block after ``<!-- long -->`` takes ten seconds of a core or more, or needs the files of such a
-block: `make test` leaves it out, `make soak` runs it.
+A block after ``<!-- long -->`` takes at least ten seconds of a core, or needs the files of such a
+block. `make test` leaves it out, and `make soak` runs it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ BLOCK = re.compile(
 )
 #: A line of a document that stands for any number of lines.
 LEFT_OUT = "..."
-#: Heads of lines that are there if something was read that the cache of the kernel had not.
+#: Beginnings of lines that appear only if a read missed the kernel's page cache.
 OF_THE_PAGE_CACHE = frozenset({"read latency"})
-#: Seconds that a command in a document may take.
+#: The most seconds that a command in a document may take.
 LIMIT = 300
-#: A figure that depends on the machine, beside the words that name it.
+#: A figure that depends on the machine, with the words that name it.
 VOLATILE = re.compile(
     r"(?P<amount>\d[\d.]*(?: [kMG])?)"
     r"(?P<name> page programs/s a core, | requests/s a core, | ?[kMG]?i?B of memory)"
@@ -72,15 +72,15 @@ class Block:
     #: Where its text begins and ends in the document.
     begin: int = 0
     end: int = 0
-    #: What its commands do that is not possible everywhere: ``mounts`` or ``hints``.
+    #: The feature of the machine that its commands need: ``mounts`` or ``hints``.
     needs: str | None = None
-    #: It takes long, so the tests of every change leave it out.
+    #: True for a long block, which `make test` leaves out.
     is_long: bool = False
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command in a console block, as it stands there, and the output below it."""
+    """A command in a console block, as written, and the output below it."""
 
     typed: str
     printed: str
@@ -140,7 +140,7 @@ def environment() -> dict[str, str]:
 
 
 def output(step: Step, folder: Path) -> str:
-    """What the command prints, run in ``folder``."""
+    """Runs the command in ``folder``, and returns its output."""
     process = subprocess.run(
         step.command,
         shell=True,
@@ -169,14 +169,14 @@ def steady(text: str) -> list[str]:
 
 
 def agrees(printed: str, now: str) -> bool:
-    """Returns `True` if a document shows the output of now, but for what it leaves out."""
+    """Returns `True` if a document shows the present output, apart from left-out lines."""
     return _placed(steady(printed), steady(now), lambda a, b: a == b) is not None
 
 
 def agrees_in_words(printed: str, now: str) -> bool:
-    """Returns `True` if the lines of a document begin with the words of now.
+    """Returns `True` if the lines of a document begin with the words of the present output.
 
-    A line that the page cache of the kernel decides about may be missing from either.
+    A line that depends on the kernel's page cache may be missing from either.
     """
 
     def words(text: str) -> list[str]:
@@ -205,9 +205,9 @@ def can(needs: str | None) -> bool:
 
 
 def renewed(printed: str, now: str) -> str:
-    """The output of now, with the same lines left out as before.
+    """The present output, with the same lines left out as before.
 
-    Lines are recognised by their words without figures. Where they cannot be, nothing is left out.
+    Lines are recognised by their words without figures. If that fails, nothing is left out.
     """
     before, after = printed.splitlines(), now.splitlines()
     if agrees(printed, now):
@@ -229,7 +229,7 @@ def _words(line: str) -> str:
 
 
 def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-untyped-def]
-    """Where each line is found, `None` for one that leaves out; `None` if they do not follow."""
+    """The index of each line in the output, `None` for `...`; `None` if the lines do not match."""
 
     @cache
     def follow(i: int, j: int) -> tuple[int | None, ...] | None:
@@ -251,13 +251,13 @@ def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-un
 
 
 def prepare(folder: Path) -> None:
-    """Makes ``folder`` a place where a document's commands run."""
+    """Prepares ``folder`` for the commands of a document."""
     for name in ("data", "docs", "scripts"):
         (folder / name).symlink_to(ROOT / name)
 
 
 def run_python(text: str, place: str, names: dict[str, object]) -> None:
-    """Runs a program of a document that is no doctest."""
+    """Runs a program of a document, which is not a doctest."""
     exec(compile(text, place, "exec"), names)
 
 
@@ -267,7 +267,7 @@ def is_of(module: ModuleType, folder: str) -> bool:
 
 
 def rewrite(document: Path) -> bool:
-    """Writes the outputs in a document anew; whether any changed."""
+    """Writes the outputs in a document again, and returns whether any changed."""
     text = document.read_text(encoding="utf-8")
     pieces, last = [], 0
     names: dict[str, object] = {"__name__": "document"}
@@ -290,7 +290,7 @@ def rewrite(document: Path) -> bool:
                 last = block.end
         sys.path.remove(name)
         os.chdir(ROOT)
-        # Another document may have a file of the same name.
+        # Another document may have a file with the same name.
         for module in [key for key, it in sys.modules.items() if is_of(it, name)]:
             del sys.modules[module]
     written = "".join(pieces) + text[last:]
@@ -301,7 +301,7 @@ def rewrite(document: Path) -> bool:
 
 
 def main() -> None:
-    """Writes the documents that are named, or all of them, anew."""
+    """Writes the outputs in the named documents, or in all of them, again."""
     parser = argparse.ArgumentParser(description="write the outputs in the documents anew")
     parser.add_argument("document", nargs="*", type=Path, help="documents (default: all)")
     for document in [path.resolve() for path in parser.parse_args().document] or documents():

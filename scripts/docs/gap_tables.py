@@ -61,12 +61,12 @@ def _number(text: str) -> float | None:
 
 
 def roundings(path: Path) -> dict[str, str]:
-    """What a byte of each trace takes as whole pages."""
+    """For each trace, the bytes of whole pages per byte written."""
     return {line["workload"]: line["rounding"] for line in lines_of(path)}
 
 
 def endings(path: Path) -> list[Sequence[str]]:
-    """The drive of each report, and the sentences below its table."""
+    """The drive of each report, its rounding to pages, and the sentences below its table."""
     rounding = roundings(path)
     heads = ("trace", "blocks of pages", "rounding to pages", "what the report says")
     lines: list[Sequence[str]] = [heads]

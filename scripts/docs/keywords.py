@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/docs/keywords.py
 
-writes ``python/flashgc/keywords.py``; with ``--check`` it only says whether that is up to date.
+writes ``python/flashgc/keywords.py``. With ``--check`` it only tests whether that is up to date.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _field(option: Option, several: bool) -> str:
 
 
 def _words(option: Option) -> str:
-    """The type of an option's words, on as many lines as the formatter gives it."""
+    """The type of an option's words, broken into lines as the formatter does."""
     words = [f'"{word}"' for word in option.words]
     before, together = f"{_alias(option)}: TypeAlias = Literal[", ", ".join(words)
     if len(line := f"{before}{together}]") <= 100:
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
 
 
 def write(target: Path, text: str, arguments: list[str]) -> int:
-    """Writes a module that is made, or checks it, and returns the exit status."""
+    """Writes a generated module, or checks it, and returns the exit status."""
     if "--check" in arguments:
         current = target.exists() and target.read_text(encoding="utf-8") == text
         if not current:

@@ -1,4 +1,4 @@
-"""Executes the notebooks of the documents and writes them back with what came of them."""
+"""Executes the notebooks of the documents and writes them back with their outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook with fresh outputs, and nothing in it that changes from time to time."""
+    """The notebook with fresh outputs, without parts that change from run to run."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         client = nbclient.NotebookClient(
@@ -28,7 +28,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number}"
         cell.metadata.pop("execution", None)
-        if cell.cell_type == "code":  # A bar that is gone leaves an empty output.
+        if cell.cell_type == "code":  # A closed progress bar leaves an empty output.
             gone = {"text/plain": ""}
             cell.outputs = [output for output in cell.outputs if output.get("data") != gone]
     return notebook

@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/docs/parts.py
 
-writes the modules of ``python/flashgc/results/parts``; with ``--check`` it only says whether they
+writes the modules of ``python/flashgc/results/parts``. With ``--check`` it only tests whether they
 are up to date.
 """
 
@@ -28,7 +28,7 @@ Written by ``make docs`` from the declarations in the engine; edit those instead
 from __future__ import annotations
 
 {imports}'''
-#: The texts of the modules, and what they import if they name it.
+#: The docstrings of the modules.
 _TEXTS = {
     "counts": "The counts of results, in the measured parts of all runs.",
     "run": "The parts that every result has.",
@@ -44,7 +44,7 @@ _IMPORTS = {
     r"\bresults\.": "\nfrom flashgc import results",
     r"\bcounts\.": "\nfrom flashgc.results.parts import counts",
 }
-#: Types of values that are no parts, in Rust and in Python.
+#: Types of plain values, in Rust and in Python.
 _VALUES = {
     **dict.fromkeys(("u16", "u32", "u64", "usize", "StreamId"), "int"),
     **dict.fromkeys(("String", "&'staticstr"), "str"),
@@ -119,7 +119,7 @@ class Parts:
         return field["flat"] and field["name"] not in _OWN and bool(self._named(field))
 
     def _fields(self, entry: _Entry) -> Iterator[_Entry]:
-        """Yields the fields of a part, with those of parts without a name in their places."""
+        """Yields the fields of a part; flattened parts are replaced by their fields."""
         for field in entry["fields"]:
             if field["name"] in _OWN or self._is_above(field):
                 continue
@@ -139,7 +139,7 @@ class Parts:
         return f"    {field['name']}: {kind}{value}"
 
     def _python(self, kind: str) -> str:
-        """The type in Python of one in Rust."""
+        """The Python type for a Rust type."""
         kind = _counted(kind)
         if kind in _VALUES:
             return _VALUES[kind]
@@ -157,7 +157,7 @@ class Parts:
         raise ValueError(f"no type in Python for {kind}")
 
 
-#: Fields with many numbers, which are not shown.
+#: Fields with many numbers, which the text form of a result leaves out.
 _HIDDEN = {
     "bus", "bytes_per_second", "collecting", "die", "distribution", "failures", "histogram",
     "max_us", "mean_us", "requests_per_second", "series",
@@ -179,7 +179,7 @@ def _class(entry: _Entry, above: Sequence[str], fields: Iterator[tuple[_Entry, s
 
 
 def _plain(text: str) -> str:
-    """A text of the engine without links, and with the words of Python."""
+    """A text of the engine without links, and with Python's `True` and `False`."""
     text = re.sub(r"\[(`[^`]*`)\](?:\([^)]*\))?", r"\1", text)
     return re.sub("`(true|false)`", lambda word: f"`{word[1].title()}`", text)
 

@@ -35,12 +35,12 @@ from flashgc.registry import Entry
 from flashgc.results import findings
 from flashgc.studies import plot
 
-#: The texts of the pages, in which a mark stands for what is made.
+#: The folder of the pages' texts, in which marks stand for generated parts.
 PAGES = Path(__file__).parent / "pages"
 MARK = re.compile(r"<!-- (\w+) -->")
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
-#: Which test notices a wrong version of a finding, by its id.
+#: The file that names, for each finding, the test that detects a wrong version.
 NOTICED = Path(__file__).parent.parent / "statements/noticed.json"
 
 
@@ -67,7 +67,7 @@ def findings_page() -> str:
     return "\n\n".join(parts)
 
 
-#: The headings of findings, by the part that they rest on: those of one run have several.
+#: The headings of findings, by the kind of result that they are about.
 _FOUND_BY = {
     "run": "Of a run",
     "ranking": "Of a ranking: `flashgc compare`",
@@ -97,7 +97,7 @@ def _entries(entries: Iterable[Entry]) -> str:
     parts = []
     for entry in entries:
         parts.append(f"### `{entry.usage}`")
-        # The headings of a source file's header are one level of three here.
+        # Headings in a source file's header become headings of level 4 here.
         parts.append(entry.doc.strip().replace("\n# ", "\n#### "))
         if entry.params:
             rows = [
@@ -130,7 +130,7 @@ def command_page() -> str:
 
 
 def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable[tuple[str, str]]:
-    """The help texts of a command and of those below it; ``brief`` names those of experiments."""
+    """Help texts of a command and its subcommands; ``brief`` only names experiment options."""
     context = click.Context(command, info_name=path, **command.context_settings)
     context.terminal_width = 80
     if brief:
@@ -144,12 +144,12 @@ def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable
 
 
 def api_page() -> str:
-    """Return all that `import flashgc` gives, and the pictures of studies."""
+    """Return the descriptions of all names in `flashgc` and in `flashgc.plot`."""
     return "\n\n".join([*_content(flashgc), *_package(plot)])
 
 
 def _content(module: ModuleType) -> Iterable[str]:
-    """The names that a package gives, then those of the packages among them."""
+    """The exported names of a package, then those of the packages among them."""
     own = [getattr(module, name) for name in module.__all__]
     for name, thing in zip(module.__all__, own, strict=True):
         yield from _described(f"{module.__name__}.{name}", thing)
@@ -158,7 +158,7 @@ def _content(module: ModuleType) -> Iterable[str]:
 
 
 def _package(package: ModuleType, without: Iterable[object] = ()) -> Iterable[str]:
-    """A package and the names that it gives, but those that stand elsewhere."""
+    """A package and its exported names, except those in ``without``."""
     yield f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}"
     for name in package.__all__:
         thing = getattr(package, name)
@@ -167,7 +167,7 @@ def _package(package: ModuleType, without: Iterable[object] = ()) -> Iterable[st
 
 
 def _described(path: str, thing: object) -> list[str]:
-    """A class or a function; nothing for anything else."""
+    """The description of a class or a function; nothing for other objects."""
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         return []
     parts = [f"## `{path}{_signature(thing)}`\n\n{_markdown(inspect.getdoc(thing) or '')}"]
@@ -202,14 +202,14 @@ def _signature(thing: object) -> str:
         for p in inspect.signature(thing).parameters.values()
         if p.name not in ("progress", "control")
     ]
-    if hasattr(thing, "__signature__"):  # The options have a page of their own.
+    if hasattr(thing, "__signature__"):  # Another page describes the options.
         own = [name for name in names if name == "victim" or not known(name)]
         names = [*own, "**options"]
     return f"({', '.join(names)})"
 
 
 def _markdown(text: str) -> str:
-    """A docstring as Markdown: its doctests fenced, its names in single backquotes."""
+    """A docstring as Markdown: doctests in fences, names in single backquotes."""
     text = re.sub(r":\w+:`([^`]*)`", r"`\1`", text).replace("``", "`")
     return re.sub(r"(?m)(^>>> (?:.*\n?)*?)(?=^$|\Z)", r"```pycon\n\1```\n", f"{text}\n").rstrip()
 
@@ -248,13 +248,13 @@ def _default(option: Option) -> str:
     return f"`{default}`" if default and default == option.usual else default
 
 
-#: The registry's lists of entries that a page has.
+#: The registry's lists that pages show.
 _LISTS = (
     "policies", "frontiers", "allocations", "wear_levellings", "placements", "caches", "hints",
     "mappings", "page_caches", "schemes", "endurances", "generators", "request_generators",
     "arrivals",
 )  # fmt: skip
-#: The parts of pages that are made, by their marks.
+#: The functions that generate parts of pages, by their marks.
 PARTS: dict[str, Callable[[], str]] = {
     **{
         name: functools.partial(lambda name: _entries(getattr(registry, name)()), name)

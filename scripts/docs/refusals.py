@@ -1,7 +1,7 @@
 """The combinations of options that a drive refuses, tried one by one.
 
-``docs/reference/refusals.md`` is what this finds: each option alone, and each pair of those that a
-drive takes, on a small drive of each kind.
+It writes ``docs/reference/refusals.md``. On a small drive of each kind it tries each option alone,
+and then each pair of accepted options.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ GENERATED = "<!-- Written by `make docs`: see scripts/docs/refusals.py. -->"
 
 Options = dict[str, Any]
 
-#: The options that are tried, and after each those that it needs on a simulated drive. FILE stands
-#: for a file of streams, and TRACE for a recording with the times of answers.
+#: The options to try, each followed by those that it needs on a simulated drive. FILE stands for a
+#: file of streams, and TRACE for a recording with the times of answers.
 FEATURES: tuple[Options, ...] = (
     {"victim": "fifo"},
     {"victim": "bsgc"},
@@ -56,7 +56,7 @@ FEATURES: tuple[Options, ...] = (
 )
 
 SHAPE: Options = {"blocks": 256, "pages_per_block": 32, "spare": "30%"}
-#: A recording with the times of answers: writes one after the other, with a flush behind four.
+#: A recording with the times of answers: sequential writes, with a flush after every four.
 RECORDING = "time_us,op,offset_bytes,size_bytes,dev,answer_us\n" + "".join(
     f"{1000 * at},F,0,0,0,300\n" if at % 5 == 4 else f"{1000 * at},W,{4096 * at},4096,0,700\n"
     for at in range(40)
@@ -65,7 +65,7 @@ TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 
 
 def _typed(options: Options) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """The options as the command has them: values by section, and their places."""
+    """The options in the command's form: values by section, and the place of each."""
     values: dict[str, dict[str, Any]] = {}
     for key, value in options.items():
         values.setdefault(find(key).section, {})[key] = value
@@ -78,7 +78,7 @@ def _simulated(options: Options) -> None:
 
 
 def _counting(options: Options) -> None:
-    # A mapping that chooses its own blocks takes no frontier, and references are no writes.
+    # A mapping with its own blocks takes no frontier. References to memory have another length.
     own = str(options.get("mapping")).startswith("fast")
     usual: Options = {} if own else {"frontier": "pool:low=2"}
     length: Options = {"requests": 10} if "vm_page_cache" in options else {"writes": "10"}
@@ -95,7 +95,7 @@ def _stored(options: Options) -> None:
         plan(values, places).create(Path(folder) / "drive.flash")
 
 
-#: Makes a drive of each kind with these options, and uses it.
+#: For each kind of drive, a function that makes one with the options and uses it.
 DRIVES: dict[str, Callable[[Options], None]] = {
     "counting": _counting,
     "timed": _timed,
@@ -104,7 +104,7 @@ DRIVES: dict[str, Callable[[Options], None]] = {
 
 
 def _name(options: Options) -> str:
-    """The options as they are typed; of several values the first."""
+    """The options as typed on the command line; only the first of several values."""
     first = {key: several(value)[0] for key, value in options.items()}
     return " ".join(f"--{find(key).flag} {shlex.quote(value)}" for key, value in first.items())
 
@@ -120,7 +120,7 @@ def _reason(use: Callable[[Options], None], options: Options) -> str | None:
 def refusals(
     use: Callable[[Options], None], features: Sequence[Options]
 ) -> Iterator[tuple[str, str | None, str]]:
-    """The options that a drive refuses, alone and then in pairs: both names, and the reason."""
+    """The options that a drive refuses, alone and in pairs: the names, and the reason."""
     taken = []
     for options in features:
         if (why := _reason(use, options)) is None:
@@ -135,7 +135,7 @@ def refusals(
 
 
 def _of_drive(drive: str, options: Options) -> Options:
-    """The options, with those that they need on this kind of drive."""
+    """The options with the additional ones that this kind of drive needs."""
     first = next(iter(options))
     return {
         key: value

@@ -1,6 +1,6 @@
-"""Copies what the site is gathered of into one folder, with the places of the repository.
+"""Copies the files of the site into one folder, with their paths in the repository.
 
-So every link between documents is the same in the repository and on the site.
+Therefore every link between documents works in the repository and on the site.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Pages and what they link to.
+#: Pages, and the files that they link to.
 SOURCES = (
     "README.md",
     "ARCHITECTURE.md",
@@ -26,7 +26,7 @@ SOURCES = (
 
 
 def gather(target: Path) -> list[Path]:
-    """The files of the site, relative to the repository, now fresh in ``target``."""
+    """Copies the files of the site to ``target``, and returns their paths in the repository."""
     if target.exists():
         shutil.rmtree(target)
     gathered = []

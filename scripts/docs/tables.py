@@ -2,10 +2,10 @@
 
     .venv/bin/python scripts/docs/tables.py
 
-writes the table below each ``<!-- table: NAME -->`` anew, from the files in ``docs/results``. A
-table that ``TABLES`` does not name is the file ``NAME.csv``, cell by cell. The others are computed:
-from files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, and by
-``trace_tables.py`` and ``gap_tables.py``. The tests fail where a document shows something else.
+writes the table below each ``<!-- table: NAME -->`` again, from the files in ``docs/results``. A
+table that ``TABLES`` does not name is a copy of ``NAME.csv``. The others are computed from files
+that ``flashgc reproduce CLAIM --out DIR`` writes to ``DIR/tables``, and by ``trace_tables.py`` and
+``gap_tables.py``. The tests fail if a document shows another table.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rows_under(claim: str) -> dict[str, Rows]:
 
 
 def _pairs(why: str) -> str:
-    """How many pairs have the published order, of an order's reason."""
+    """The number of pairs in the published order, from the reason of an order's verdict."""
     return why.partition(" as published")[0]
 
 
@@ -111,14 +111,14 @@ TABLES: Mapping[str, Callable[[], list[Sequence[str]]]] = {
 
 
 def markdown(cells: list[Sequence[str]]) -> str:
-    """A table of these cells, the first line its heading."""
+    """A Markdown table of these cells; the first line is the heading."""
     heading, *lines = (f"| {' | '.join(line)} |" for line in cells)
     rule = "|" + "---|" * len(cells[0])
     return "\n".join([heading, rule, *lines, ""])
 
 
 def cells_of(name: str) -> list[Sequence[str]]:
-    """The cells of a table, the first line its heading."""
+    """The cells of a table; the first line is the heading."""
     if name in TABLES:
         return TABLES[name]()
     with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
@@ -126,7 +126,7 @@ def cells_of(name: str) -> list[Sequence[str]]:
 
 
 def renewed(text: str) -> str:
-    """A document with its tables written anew."""
+    """The text of a document with its tables written again."""
 
     def table(place: re.Match[str]) -> str:
         return f"<!-- table: {place['name']} -->\n{markdown(cells_of(place['name']))}"
@@ -143,7 +143,7 @@ def documents() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Writes the tables anew."""
+    """Writes the tables again."""
     for document, text in documents().items():
         if (written := renewed(text)) != text:
             document.write_text(written, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The sentences of docs/placement.md on every scheme and every public trace, from its cells."""
+"""Tables of docs/placement.md on every scheme and every public trace, from the results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from statistics import mean, median
 
 FILE = "placement.traces.csv"
 GREEDY, ORACLE = "greedy", "oracle"
-#: The spare factor of ratios, and of the next rule.
+#: The spare factor at which ratios to greedy are computed, and ``GENTLE`` applies.
 USUAL = 0.125
-#: A workload on which greedy writes less than so much at ``USUAL`` is too gentle: no scheme can
-#: gain more than the rest.
+#: A workload is too gentle if greedy's write amplification at ``USUAL`` is less than this: no
+#: scheme can gain much.
 GENTLE = 1.05
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Write amplifications by workload, scheme and spare factor; ``None`` where there is none."""
+    """Write amplifications by workload, scheme and spare factor; ``None`` if unknown."""
 
     figures: Mapping[tuple[str, str, float], float | None]
-    #: Blocks, and pages a block, by workload, at ``USUAL``.
+    #: The numbers of blocks and of pages per block, by workload, at ``USUAL``.
     drives: Mapping[str, str]
     #: How often a pass writes each page, by workload; empty for generators.
     overwrites: Mapping[str, str]
@@ -54,9 +54,9 @@ class Cells:
 
     @cached_property
     def online(self) -> tuple[str, ...]:
-        """The schemes that know the past only; one name for those whose every figure is the same.
+        """The schemes that know only the past. Schemes with equal figures count as one.
 
-        Without hints of the host, a policy that listens to hints is the one that it extends.
+        Without hints, a policy that uses hints is equal to the policy that it extends.
         """
         return tuple(scheme for scheme in self._twins if scheme != ORACLE)
 
@@ -69,12 +69,12 @@ class Cells:
         return {names[0]: tuple(names) for names in twins.values()}
 
     def name(self, scheme: str) -> str:
-        """A scheme with those whose every figure is the same."""
+        """The name of a scheme, with all schemes that have equal figures."""
         return ", ".join(self._twins[scheme])
 
     @cached_property
     def roomy(self) -> tuple[str, ...]:
-        """The counted workloads whose drives have room for every online scheme."""
+        """The counted workloads whose drives are large enough for every online scheme."""
         return tuple(work for work in self.counted if not self.lacking(work))
 
     def lacking(self, work: str) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Cells:
         )
 
     def ratios(self, scheme: str) -> dict[str, float]:
-        """Write amplification against greedy's at ``USUAL``, by counted workload."""
+        """Write amplification divided by greedy's at ``USUAL``, by counted workload."""
         shares = {}
         for work in self.counted:
             figure, greedy = (self.figures[work, name, USUAL] for name in (scheme, GREEDY))
@@ -95,7 +95,7 @@ class Cells:
         return shares
 
     def ranks(self, work: str, spare: float) -> dict[str, float]:
-        """Places of the online schemes on a roomy workload, 1 the best; equals share a mean."""
+        """Ranks of the online schemes on a workload, 1 for the best; ties get their mean rank."""
         figures = {scheme: self.figures[work, scheme, spare] or 0.0 for scheme in self.online}
         return {
             scheme: (sum(other < figure for other in figures.values()) + 1) / 2
@@ -104,7 +104,7 @@ class Cells:
         }
 
     def mean_ranks(self, spare: float) -> dict[str, float]:
-        """Places of the online schemes, mean over the roomy workloads."""
+        """Mean ranks of the online schemes over the workloads of ``roomy``."""
         each = [self.ranks(work, spare) for work in self.roomy]
         return {scheme: mean(ranks[scheme] for ranks in each) for scheme in self.online}
 
@@ -116,7 +116,7 @@ def lines_of(path: Path) -> list[dict[str, str]]:
 
 
 def cells(path: Path) -> Cells:
-    """The cells of a file."""
+    """The cells of a file of results."""
     lines = lines_of(path)
     usual = [line for line in lines if line["scheme"] == GREEDY and float(line["spare"]) == USUAL]
     return Cells(
@@ -151,7 +151,7 @@ def _sign(value: float) -> int:
 
 
 def schemes(all_cells: Cells) -> list[Sequence[str]]:
-    """Each scheme: ratios to greedy over the workloads, and mean ranks."""
+    """The table of schemes: ratios to greedy over the workloads, and mean ranks."""
     ranks = [all_cells.mean_ranks(spare) for spare in all_cells.spares]
     heads = (f"mean place at {100 * spare:g}%" for spare in all_cells.spares)
     table: list[Sequence[str]] = [("scheme", "median", "best", "worst", "workloads", *heads)]
@@ -165,7 +165,7 @@ def schemes(all_cells: Cells) -> list[Sequence[str]]:
 
 
 def workloads(all_cells: Cells) -> list[Sequence[str]]:
-    """Each workload: greedy's figures, the best online scheme, the oracle, and what is left out."""
+    """The table of workloads: greedy's figures, the best online scheme, the oracle, remarks."""
     heads = (f"greedy at {100 * spare:g}%" for spare in all_cells.spares)
     last = f"best at {100 * USUAL:g}%", "oracle", "remarks"
     table: list[Sequence[str]] = [("workload", "blocks of pages", "writes a page", *heads, *last)]
@@ -192,7 +192,7 @@ def workloads(all_cells: Cells) -> list[Sequence[str]]:
 
 
 def stability(all_cells: Cells) -> list[Sequence[str]]:
-    """How much rankings agree: between spare factors, and between workloads."""
+    """The table of agreement of rankings, between spare factors and between workloads."""
     table: list[Sequence[str]] = [("rankings of", "Kendall's tau", "least, most")]
     for first, other in combinations(all_cells.spares, 2):
         a, b = all_cells.mean_ranks(first), all_cells.mean_ranks(other)

@@ -1,9 +1,9 @@
-"""The order of the tutorial: its first page declares it, the other places have it from there.
+"""The order of the tutorial's pages, which the list on its first page declares.
 
     .venv/bin/python scripts/docs/tutorial.py
 
-writes the last line of each page, and the pages in the navigation of the site; `make docs` does so.
-A test fails where one of them differs from the list.
+writes the last line of each page, and the pages in the navigation of the site, as `make docs` does.
+A test fails if one of them differs from the list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SITE = Path("mkdocs.yml")
 ENTRY = re.compile(r"^\d+\. \[(?P<title>[^\]]+)\]\((?P<file>[\w-]+\.md)\): ", re.M)
 #: The last line of a page.
 LAST = re.compile(r"\n(?:Next: |Back to )\[[^\]]+\]\([^)]+\)\.\n\Z")
-#: The pages in the navigation, behind the first.
+#: The pages in the navigation, after the first one.
 NAVIGATED = re.compile(rf"(?<=      - {re.escape(str(FIRST))}\n)(?:      - docs/tutorial/\S+\n)+")
 
 
@@ -52,7 +52,7 @@ def last_line(order: list[Page], at: int) -> str:
 
 
 def ordered(root: Path) -> dict[Path, str]:
-    """The files that have the order, as they should be, by their place in the repository.
+    """The right texts of all files that depend on the order, by path in the repository.
 
     Raises:
         ValueError: The list leaves out a page of the folder, or the site has no navigation.

@@ -1,10 +1,10 @@
-"""A campaign of mutated layouts: none is read as something else.
+"""A campaign that changes the layouts of traces: no file may be misread.
 
-The writers of fuzz/make_corpus.py, which know nothing of the readers, write traces of drawn
-requests in every format of requests. Each trace is then changed: what lines look like, or which
-columns there are in which order, and which bytes of records. What keeps the meaning must be read
-right or refused. So must other columns and records: a reader may find columns by their names, and
-else has to refuse.
+The writers of fuzz/make_corpus.py, which are independent of the readers, write traces of random
+requests in every format of requests. Each trace is then changed: the form of lines, the order and
+number of columns, or the bytes of records. If a change keeps the meaning, the file must be read
+right or refused. The same is true of changed columns and records: a reader may find columns by
+their names, and must refuse the file otherwise.
 
 ``python -m scripts.formats.campaign --traces 4`` draws four traces of each format.
 """
@@ -33,7 +33,7 @@ import flashgc
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Requests of a trace that is drawn: enough for evidence.
+#: The number of requests of a random trace, enough for evidence.
 REQUESTS = 80
 
 #: A request: time in nanoseconds, operation, offset, size, device.
@@ -51,7 +51,7 @@ def writers() -> ModuleType:
 
 
 def drawn(seed: int) -> list[Row]:
-    """Requests as hosts send them: some in a row, whole pages and parts, two devices."""
+    """Random requests, some sequential, with whole and partial pages, on two devices."""
     draw = random.Random(seed)
     time, rows = 5_000_000_000, []
     following = 0
@@ -61,14 +61,14 @@ def drawn(seed: int) -> list[Row]:
         offset = following if draw.random() < 0.3 else 4096 * draw.randrange(1, 4_000_000)
         op = draw.choices("WRD", [10, 6, 1])[0]
         following = offset + size
-        # The first device is the one that the writers take for the first.
+        # The first request is for device 3, which the writers treat as the first device.
         rows.append((time, op, offset, size, draw.choice([3, 3, 1]) if rows else 3))
     return rows
 
 
 @contextlib.contextmanager
 def within(folder: Path) -> Iterator[None]:
-    """Works in a folder."""
+    """Changes the working directory to ``folder`` for a block."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -110,11 +110,11 @@ def rows_of(text: str) -> list[Row]:
     return rows
 
 
-# Formats whose lines are columns, and what is between them.
+# Formats whose lines are columns, by the separator of columns.
 COMMAS = ("alibaba", "cloudphysics", "csv", "fio1", "msr", "spc", "systor", "tencent")
 BLANKS = ("biotracer", "disksim", "diskmon", "flashsim", "rmem", "ssdsim", "wiscsee")
 
-#: A change of a text; ``None`` where it cannot be done.
+#: A change of a text; it returns ``None`` if it does not apply.
 Change = Callable[[str], "str | bytes | None"]
 
 
@@ -140,7 +140,7 @@ def of_lines(change: Callable[[str], str]) -> Change:
 
 
 def behind(line: str, share: float) -> Change:
-    """A line that is put into the text behind a share of the lines."""
+    """A change that inserts a line after this share of the lines."""
 
     def changed(text: str) -> str:
         lines = text.splitlines(keepends=True)
@@ -151,7 +151,7 @@ def behind(line: str, share: float) -> Change:
 
 
 def repeated_names(text: str) -> str | None:
-    """The names once more in the middle, as in files that were joined."""
+    """Repeats the names in the middle, as in concatenated files."""
     return behind(text.partition("\n")[0], 0.5)(text) if has_names(text) else None  # type: ignore[return-value]
 
 
@@ -167,7 +167,7 @@ def archive(*files: tuple[str, bytes]) -> bytes:
 
 
 def in_two_files(text: str) -> bytes:
-    """A tar file of two files, each with the names if there are some."""
+    """A tar archive of the trace in two files, each with the names if the trace has names."""
     lines = text.splitlines(keepends=True)
     names = lines[:1] if has_names(text) else []
     half = len(lines) // 2
@@ -175,7 +175,7 @@ def in_two_files(text: str) -> bytes:
     return archive(("trace/1", first.encode()), ("trace/2", second.encode()))
 
 
-#: Changes that keep the meaning.
+#: Changes of texts that keep the meaning.
 FORMS: dict[str, Change] = {
     "as it is": lambda text: text,
     "CRLF": lambda text: text.replace("\r\n", "\n").replace("\n", "\r\n"),
@@ -232,7 +232,7 @@ def columns(change: Callable[[list[str], int], list[str] | None], *, named: bool
 
 
 def swapped(first: int, other: int) -> Callable[[list[str], int], list[str] | None]:
-    """Two columns in each other's place."""
+    """A change that swaps two columns."""
 
     def change(cells: list[str], _: int) -> list[str] | None:
         if max(first, other) >= len(cells):
@@ -245,7 +245,7 @@ def swapped(first: int, other: int) -> Callable[[list[str], int], list[str] | No
 
 
 def separated(by: str) -> Change:
-    """Another separator."""
+    """A change of the separator of columns."""
 
     def changed(text: str) -> str | None:
         separator = "," if text.splitlines()[-1].count(",") > 2 else None
@@ -259,7 +259,7 @@ def separated(by: str) -> Change:
     return changed
 
 
-#: Changes of columns. A file with names may be read by them, and any other is to be refused.
+#: Changes of columns. A file with names may be read by them; any other file must be refused.
 LAYOUTS: dict[str, Change] = {
     **{
         f"columns {at + 1} and {other + 1} swapped": columns(swapped(at, other))
@@ -288,7 +288,7 @@ LAYOUTS: dict[str, Change] = {
 
 
 def words_reversed(length: int) -> Callable[[bytes], bytes]:
-    """Another order of the bytes of each word."""
+    """A change that reverses the bytes of each word."""
 
     def changed(data: bytes) -> bytes:
         return b"".join(data[at : at + length][::-1] for at in range(0, len(data), length))
@@ -347,7 +347,7 @@ def outcome(content: str | bytes, expected: list[Row], folder: Path) -> str:
 
 
 def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Returns the outcomes of each format, and what was wrong."""
+    """Returns the outcomes of each format, and a text for each misread file."""
     counts: dict[str, Counter[str]] = {}
     wrong = []
     shows = sys.stderr.isatty()

@@ -5,9 +5,9 @@ Reads the text of a tracefs `trace_pipe`, writes `time_us,op,offset_bytes,size_b
 in issue order (op R, W or D for discard; time from the first request), prints the
 trace's figures as a Markdown table, and checks them: every request whole pages inside
 the device, times never going back, and reads, writes and discards, requests and
-sectors, equal to what the block layer itself counted for the device
-(`/sys/block/DEV/stat` before and after; its write requests less the bare flushes,
-which block_bio_queue events of no sectors tell). Any difference ends it with exit code 1.
+sectors, equal to the block layer's own counts for the device (`/sys/block/DEV/stat`
+before and after; its write requests minus the bare flushes, which are block_bio_queue
+events without sectors). Any difference ends it with exit code 1.
 
 Must not sort, merge, drop or invent requests. Cache flushes carry no data: they are
 counted, and left out of the CSV.
@@ -57,7 +57,7 @@ class Kind:
 
 
 class Trace:
-    """What a pass over the events found: totals by operation, span, faults."""
+    """The result of a pass over the events: totals by operation, time span, faults."""
 
     def __init__(self) -> None:
         self.kinds = {op: Kind() for op in STAT_FIELDS}
@@ -68,11 +68,11 @@ class Trace:
 
 
 def operation(flags: str) -> str:
-    """R, W or D of the kernel's rwbs letters; F for a flush without data.
+    """The operation R, W or D from the kernel's rwbs letters; F for a flush without data.
 
-    A leading F before another letter is a flush asked for ahead of the data. N, no
-    letter of its own, is the request to write zeroes (mkfs clears tables so): the
-    block layer counts it as a write, and so does this.
+    A leading F before another letter is a flush before the data. N is a request to
+    write zeroes (mkfs clears tables in this way). The block layer counts it as a
+    write, and so does this function.
     """
     letters = flags[1:] if len(flags) > 1 and flags[0] == "F" else flags
     letter = letters[0].replace("N", "W")

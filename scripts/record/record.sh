@@ -121,7 +121,7 @@ loop=$(losetup --find --show --direct-io=on --sector-size 4096 "$work/image")
         "set TMPDIR to a folder on ext4 or xfs"
 if command -v udevadm >/dev/null; then udevadm settle || true; fi
 
-# A trace instance of our own: nobody else's tracing is changed.
+# A separate trace instance, so that other users of tracing are not affected.
 mount -t tracefs tracefs "$work/tracing"
 [ -d "$work/tracing/events/block/block_rq_issue" ] ||
     die "this kernel has no block tracepoints" "needs CONFIG_BLK_DEV_IO_TRACE"
@@ -132,7 +132,7 @@ echo mono >"$traced/trace_clock"
 echo 8192 >"$traced/buffer_size_kb"
 this="dev == $((${numbers%:*} << 20 | ${numbers#*:}))"
 echo "$this" >"$traced/events/block/block_rq_issue/filter"
-# Only so that the request counts can be checked: what is queued without data.
+# Requests without data are recorded only to check the request counts.
 echo "$this && nr_sector == 0" >"$traced/events/block/block_bio_queue/filter"
 # One reader drains all processors' buffers in time order, as the trace goes on.
 cat "$traced/trace_pipe" >"$work/raw" &
@@ -141,10 +141,10 @@ cat "/sys/block/${loop#/dev/}/stat" >"$work/before"
 echo 1 >"$traced/events/block/block_rq_issue/enable"
 echo 1 >"$traced/events/block/block_bio_queue/enable"
 
-# nodiscard: the file is fresh. A discard of the whole device would come first in
-# the trace and empty the drive each time a simulation replays it.
-# The tables of inodes are written now, not by a background thread later; no blocks
-# are kept back for root.
+# nodiscard: the image file is new. A discard of the whole device would be first in
+# the trace and empty the drive whenever a simulation replays it.
+# The tables of inodes are written now, not later by a background thread. No blocks
+# are reserved for root.
 say "traced device: $DEVICE_MIB MiB; making the file system and loading scale $SCALE"
 mkfs.ext4 -q -b 4096 -i 65536 -m 0 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$loop"
 mount -o discard "$loop" "$work/mnt"
@@ -184,9 +184,9 @@ as_server "$bin/pgbench" -h "$work/socket" -n -c "$CLIENTS" -j 1 -T "$SECONDS_RU
     -b tpcb-like@1 -f "$work/skewed.sql@$SKEWED" bench >"$work/pgbench.log" 2>&1 &
 bench=$!
 
-# Beside the transactions runs what creates and frees space: a short-lived table every
-# few seconds (filled, indexed, sorted in a temporary file, later dropped), the
-# accounts' index rebuilt twice, the history truncated once.
+# Besides the transactions, other work creates and frees space: a short-lived table every
+# few seconds (filled, indexed, sorted in a temporary file, later dropped), two rebuilds
+# of the accounts' index, and one truncation of the history.
 began=$SECONDS
 made=0
 rebuilt=0

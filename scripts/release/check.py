@@ -17,13 +17,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUN = ("run", "--blocks", "64", "--pages-per-block", "16", "--writes", "4x", "--quiet", "--json")
-#: The function by which a module with wrong engines takes the one that is wanted.
+#: The name of a function that only modules with wrong engines have.
 MUTANTS = b"choose_mutant"
-#: Commands that do some work, beside the help of all.
+#: Commands that are run in addition to the help of every command.
 WORK = [("find", "spare", "--wanted", "WA<9", "--from", "20%", "--to", "21%", *RUN[1:])]
 if sys.platform == "linux":
     WORK += [("device", "crash-test", "--level", "images", "--images", "100", "--quiet")]
-#: The command of the papers, and what it says where they are not installed.
+#: The command of the papers, and its message if the papers are not installed.
 REPRODUCE, ABSENT = ("reproduce", "--list"), "pip install 'flashgc[papers]'"
 #: A program that prints the words of each command.
 COMMANDS = """
@@ -47,10 +47,10 @@ IMPORT = (
 
 
 def output(*command: str | Path, folder: str) -> str:
-    """What a command prints; its fault is ours.
+    """Runs a command, and returns its output; raises an error if it fails.
 
-    Nothing of this checkout is found: cargo takes what an earlier build left for fresh, because the
-    files of a source package are old.
+    The environment hides this checkout. Otherwise cargo would reuse an earlier build, because the
+    files of a source package have old times.
     """
     left_out = ("PYTHON", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "VIRTUAL_ENV")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
@@ -63,10 +63,10 @@ def output(*command: str | Path, folder: str) -> str:
 
 
 def check(package: Path, papers: Path | None) -> str:
-    """The version and the digest of a run, by the command and from Python.
+    """Installs a package; returns the version and the digest of a run, by command and Python.
 
-    No module has wrong engines in it. Every command but ``reproduce`` runs before the package
-    ``papers`` is installed.
+    The module must have no wrong engines. Every command but ``reproduce`` must run before the
+    package ``papers`` is installed.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
         venv.create(folder, with_pip=True)
@@ -104,7 +104,7 @@ def check(package: Path, papers: Path | None) -> str:
 
 
 def check_licences(package: Path) -> None:
-    """The licences are in a package, as they are here."""
+    """Checks that a package has the licence files of this repository."""
     if package.suffix == ".whl":
         with zipfile.ZipFile(package) as wheel:
             files = {name: wheel.read(name) for name in wheel.namelist()}
@@ -118,7 +118,7 @@ def check_licences(package: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Checks every package; all must say the same."""
+    """Checks every package; all must give equal results."""
     every = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
     for package in every:
         check_licences(package)

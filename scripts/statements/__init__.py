@@ -1,1 +1,1 @@
-"""A campaign against what is printed: random inputs, and each finding tried to be made false."""
+"""A campaign on printed findings: random inputs that try to make each finding false."""

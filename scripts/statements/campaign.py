@@ -1,4 +1,4 @@
-"""``make statements``: random inputs that try to make what is printed false.
+"""``make statements``: random inputs that try to make printed findings false.
 
     .venv/bin/python -m scripts.statements.campaign [COUNT [SEED]]
 
@@ -36,7 +36,7 @@ def faults(
     try:
         result = _stopped(options, draw) if stopped else flashgc.run(**options)
     except (flashgc.ConfigError, flashgc.TraceError):
-        return  # It says so in a line, which other tests read.
+        return  # Other tests check messages of refused inputs.
     case = Case(options, result)
     for check in STOPPED_CHECKS if result.interrupted else checks:
         for text in check(case):
@@ -44,7 +44,7 @@ def faults(
 
 
 def _stopped(options: Given, draw: random.Random) -> Result:
-    """A run that is stopped at some moment, or at its end if it is there before."""
+    """A run that is stopped at a random moment, unless it ends before."""
     control = flashgc.Control()
     timer = threading.Timer(10 ** draw.uniform(-4, -0.5), control.cancel)
     timer.start()

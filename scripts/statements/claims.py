@@ -1,4 +1,4 @@
-"""The claims of findings, each computed anew from figures of the result, or by other runs."""
+"""Checks of findings: each claim is computed again from the result, or from other runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import flashgc
 from flashgc.results import Comparison, Result
 from flashgc.results.intervals import half_width
 
-#: The share by which the figure of a steady run may differ from that of one much longer, beside the
-#: intervals of both. Slow tails of a transient are below it.
+#: The share by which the figures of a steady run and of a much longer run may differ, in addition
+#: to the intervals of both. It allows for slow ends of a transient.
 TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run with what was asked for."""
+    """A run with its options."""
 
     given: dict[str, Any]
     result: Result
@@ -29,26 +29,26 @@ class Case:
 
     @property
     def is_timed(self) -> bool:
-        """True for a drive with a clock."""
+        """True if the drive is timed."""
         return self.given.get("kind") == "timed"
 
     @property
     def is_trace(self) -> bool:
-        """True for a trace."""
+        """True if the workload is a trace."""
         return "passes" in self.given
 
     @property
     def block(self) -> int:
-        """Pages of a block."""
+        """The number of pages per block."""
         return self.result.config.pages_per_block
 
     def again(self, **more: Any) -> Result:
-        """The run with other options."""
+        """The result of another run with changed options."""
         given = {name: value for name, value in {**self.given, **more}.items() if value is not None}
         return flashgc.run(**given)
 
 
-#: Says what is wrong with a case, if anything is.
+#: A check yields a text for each fault of a case.
 Check = Callable[[Case], Iterator[str]]
 
 
@@ -58,13 +58,13 @@ def _equal(case: Case, name: str, expected: bool) -> Iterator[str]:
 
 
 def nothing_measured(case: Case) -> Iterator[str]:
-    """No figure, if nothing was written; with a clock, if no request came."""
+    """There is no figure if nothing was written, or on a timed drive, if no request arrived."""
     figure = case.result.measured
     yield from _equal(case, "nothing-measured", not figure)
 
 
 def identical_runs(case: Case) -> Iterator[str]:
-    """All runs are one if their figures are."""
+    """The finding is present if all runs have equal figures."""
     values = case.result.run_values
     if not case.is_timed:
         yield from _equal(case, "identical-runs", len(values) > 1 and len(set(values)) == 1)
@@ -77,10 +77,10 @@ def identical_runs(case: Case) -> Iterator[str]:
 
 
 def too_short(case: Case) -> Iterator[str]:
-    """Less than a tenth of a drive write, or 20 erases; of one run it follows from its counts."""
+    """A run is too short below a tenth of a drive write, or below 20 erases."""
     result = case.result
     if case.is_timed:
-        # Where a cache took all writes, that is said.
+        # If a cache took all writes, another finding says so.
         few = 0 < result.erases < 20 * len(result.run_values) and result.host_pages > 0
         yield from _equal(case, "too-short", few and not case.has("overload"))
         return
@@ -93,13 +93,13 @@ def too_short(case: Case) -> Iterator[str]:
 
 
 def no_erase(case: Case) -> Iterator[str]:
-    """With a clock, writes and no erase."""
+    """The finding is present if a timed drive has writes but no erases."""
     if case.is_timed:
         yield from _equal(case, "no-erase", case.result.host_pages > 0 == case.result.erases)
 
 
 def short_warm_up(case: Case) -> Iterator[str]:
-    """A warm-up in pages below a hundredth of a drive write."""
+    """The finding is present if a warm-up in pages is below a hundredth of a drive write."""
     warmup = str(case.given.get("warmup", ""))
     if warmup.isdigit() and int(warmup) > 0 and not case.is_timed:
         share = int(warmup) / case.result.config.logical_pages
@@ -107,13 +107,13 @@ def short_warm_up(case: Case) -> Iterator[str]:
 
 
 def few_blocks(case: Case) -> Iterator[str]:
-    """Below 64 blocks."""
+    """The finding is present if the drive has fewer than 64 blocks."""
     written = case.result.host_pages > 0
     yield from _equal(case, "few-blocks", written and case.result.config.blocks < 64)
 
 
 def spare_kept_erased(case: Case) -> Iterator[str]:
-    """The blocks of the low-water mark, or the mean of both marks with a clock, left out."""
+    """The share of spare blocks that are kept erased: the low mark, or the mean of both marks."""
     config = case.result.config
     if case.is_timed:
         timed = config.timed or {}
@@ -131,7 +131,7 @@ def spare_kept_erased(case: Case) -> Iterator[str]:
 
 
 def burst(case: Case) -> Iterator[str]:
-    """More than 5% of the programmed pages beyond those of erased blocks, and of one a run."""
+    """The programmed pages exceed those of erased blocks, plus a block per run, by over 5%."""
     result = case.result
     programs = result.host_pages + result.copied_pages
     freed = (result.erases + case.given["runs"]) * case.block
@@ -142,7 +142,7 @@ def burst(case: Case) -> Iterator[str]:
 
 
 def overload(case: Case) -> Iterator[str]:
-    """Of a run twice as long more requests wait, about twice as many."""
+    """In a run of twice the length, about twice as many requests wait."""
     if not case.has("overload"):
         return
     (finding,) = (other for other in case.result.findings if other.id == "overload")
@@ -167,7 +167,7 @@ def unsteady(case: Case) -> Iterator[str]:
 
 
 def steady(case: Case) -> Iterator[str]:
-    """A steady run has the amplification of one that is much longer."""
+    """A steady run has the amplification of a much longer run."""
     result = case.result
     if not result.steady or case.is_trace or result.write_amplification_ci95 is None:
         return
@@ -185,7 +185,7 @@ def steady(case: Case) -> Iterator[str]:
 
 
 def large_enough(case: Case) -> Iterator[str]:
-    """A steady drive without a word of its size has the amplification of one 16 times as large."""
+    """A steady drive without a finding on its size has the figure of one 16 times as large."""
     small = case.has("few-blocks") or case.has("spare-kept-erased")
     greedy = case.given["victim"].startswith("greedy") and case.given["workload"] == "uniform"
     if small or not greedy or case.is_timed or not case.result.steady:
@@ -200,7 +200,7 @@ def large_enough(case: Case) -> Iterator[str]:
 
 
 def only_replays(case: Case) -> Iterator[str]:
-    """A pass that writes no more pages than the flash has."""
+    """The finding is present if a pass writes at most as many pages as the flash has."""
     if case.is_trace and case.result.trace is not None and case.result.measured:
         trace = case.result.trace
         expected = trace.page_writes <= case.result.config.physical_pages
@@ -208,19 +208,19 @@ def only_replays(case: Case) -> Iterator[str]:
 
 
 def interrupted(case: Case) -> Iterator[str]:
-    """A run that was stopped says so, is not steady, and has a figure if it measured anything."""
+    """A stopped run has the finding, is not steady, and has a figure if it measured anything."""
     result = case.result
     yield from _equal(case, "interrupted", result.interrupted and result.measured)
     yield from _equal(case, "nothing-measured", not result.measured)
     if result.interrupted and result.steady:
         yield "steady, but stopped"
-    # Runs that had not begun are in no warm-up.
+    # Runs that had not begun are not in the warm-up.
     if case.has("runs-in-warm-up") and len(result.run_values) == case.given["runs"]:
         yield "runs-in-warm-up is said, but all have a figure"
 
 
 def few_rounds(case: Case) -> Iterator[str]:
-    """A unit of collections went from mark to mark fewer than 20 times."""
+    """Collections went from the low to the high mark fewer than 20 times per unit."""
     timed = case.result.config.timed or {}
     marks = (timed.get(key) or timed.get("gc_low") or 0 for key in ("gc_low", "gc_high"))
     low, high = (int(str(mark)) for mark in marks)
@@ -234,7 +234,7 @@ def few_rounds(case: Case) -> Iterator[str]:
 
 
 def suspended_no_more(case: Case) -> Iterator[str]:
-    """No operation is suspended no more if each may be suspended any number of times."""
+    """The finding is absent if operations may be suspended any number of times."""
     if case.has("suspended-no-more"):
         (result,) = (
             finding for finding in case.result.findings if finding.id == "suspended-no-more"
@@ -252,7 +252,7 @@ def suspended_no_more(case: Case) -> Iterator[str]:
 
 
 def writes_in_cache(case: Case) -> Iterator[str]:
-    """A write cache that keeps more than a tenth of the writes: by the pages that left it."""
+    """The write cache keeps more than a tenth of the writes, by the pages that left it."""
     size = int(case.given.get("write_cache", 0))
     if not case.is_timed or case.given["workload"] != "uniform":
         return
@@ -263,13 +263,13 @@ def writes_in_cache(case: Case) -> Iterator[str]:
         yield "steady, and the writes only filled a cache"
     if case.has("writes-in-cache") and not size:
         yield "writes-in-cache is said without a cache"
-    # At most the whole cache was filled in each run.
+    # Each run fills the cache at most once.
     if case.has("writes-in-cache") and case.given["runs"] * size < 0.1 * written:
         yield f"writes-in-cache is said of {written} writes and {size} pages"
 
 
 def ranking(case: Case) -> Iterator[str]:
-    """Two policies: what a ranking says, by hand from the figures of their runs, and a long run."""
+    """Checks the ranking of two policies by the figures of their runs, and by long runs."""
     if case.is_timed or case.is_trace or case.given["runs"] < 2 or case.given["seed"] % 2:
         return
     rival = "fifo" if case.given["victim"] != "fifo" else "greedy"
@@ -278,7 +278,7 @@ def ranking(case: Case) -> Iterator[str]:
 
 
 def ranked(case: Case, compared: Comparison) -> Iterator[str]:
-    """Says what is wrong with a ranking of two."""
+    """Yields the faults of a ranking of two policies."""
     if len(compared.ranking) < 2:
         return
     first, last = (rank.result for rank in compared.ranking)

@@ -42,7 +42,7 @@ def trace(draw: random.Random, folder: Path, number: int) -> str:
 
 
 def given(draw: random.Random, folder: Path, number: int) -> Given:
-    """Options of a run: mostly of a drive without a clock."""
+    """Random options of a run, mostly of a counting drive."""
     options: Given = {
         "pages_per_block": draw.choice((4, 16, 64)),
         "spare": draw.choice((0.07, 0.15, 0.28)),

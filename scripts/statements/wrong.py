@@ -1,9 +1,9 @@
 """``make wrong-findings``: which test notices that a finding is wrong.
 
-A wrong version of a rule has another id, and states something else. The tests that made a finding
-of the rule are run with it until one fails: the one that failed last time, then the quickest. The
-first argument is a part of the ids to try; without it all are tried. Further arguments are files
-of tests: these alone are run, with the rules that no test notices yet. The result is
+A wrong version of a rule gives its finding another id and claim. The tests that make a finding of
+the rule are run with it until one fails: first the test that failed last time, then the quickest.
+The first argument is a part of the ids to try; without it all are tried. Further arguments are
+files of tests: only these are run, on the rules that no test notices yet. The result is
 ``noticed.json`` beside this file.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: Which test notices a wrong version, by the id of the finding.
+#: The file that names, for each finding, the test that notices a wrong version.
 NOTICED = Path(__file__).parent / "noticed.json"
 #: The tests that make findings.
 TESTS = (
@@ -33,14 +33,14 @@ TESTS = (
     "tests/test_worst.py", "tests/test_sweep_unset.py", "tests/placement/test_traces.py",
     "tests/test_every_finding.py", "tests/test_every_finding_of_studies.py",
 )  # fmt: skip
-#: Tests that are run with a wrong version before it counts as not noticed.
+#: The number of tests that are run before a wrong version counts as not noticed.
 MOST = 8
 #: The claim of a wrong version.
 WRONG = "the moon is made of pages"
 
 
 def install(folder: str, wrong: str) -> None:
-    """Makes findings of the rule ``wrong`` wrong; without one, notes which test makes which."""
+    """Falsifies findings of the rule ``wrong``; if it is empty, records which test makes which."""
     from flashgc.results.findings import Finding
 
     begin = Finding.__init__
@@ -63,7 +63,7 @@ def install(folder: str, wrong: str) -> None:
 
 
 class Plugin:
-    """Notes tests and makes a finding wrong, in a process of pytest of its own."""
+    """A pytest plugin that records tests, or falsifies a finding, in its own process."""
 
     def __init__(self, folder: str, wrong: str) -> None:
         self._folder = folder
@@ -76,11 +76,11 @@ class Plugin:
         install(folder, wrong)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Notes which test runs."""
+        """Records the name of the running test."""
         Path(self._folder, "current").write_text(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes how long a test took that passed: one that fails anyway notices nothing."""
+        """Records the seconds of passed tests; a test that always fails cannot notice anything."""
         if report.when == "call" and report.passed:
             with Path(self._folder, "times").open("a", encoding="utf-8") as file:
                 file.write(f"{report.duration}\t{report.nodeid}\n")
@@ -104,7 +104,7 @@ def fails(folder: str, wrong: str, tests: list[str]) -> bool:
 def main(part: str, files: list[str]) -> int:
     """Tries the rules whose ids have ``part`` in them; the exit code is 1 if a rule has no test.
 
-    With ``files`` of tests only those are run, with the rules that no test notices yet.
+    With ``files`` of tests, only those are run, on the rules that no test notices yet.
     """
     from flashgc.results.findings import rules
 
@@ -120,7 +120,7 @@ def main(part: str, files: list[str]) -> int:
             if part not in rule.id or (files and (rule.id in known or rule.id not in tests_of)):
                 continue
             quickest = sorted(seconds.keys() & tests_of.get(rule.id, {}), key=seconds.__getitem__)
-            # The test that noticed it before comes first: it may be none of the quickest.
+            # The test that noticed it before comes first, even if it is not among the quickest.
             last = seconds.keys() & {known.pop(rule.id, None)}
             tests = [*dict.fromkeys([*last, *quickest[:MOST]])]
             notices = next((test for test in tests if fails(folder, rule.id, [test])), None)

@@ -1,7 +1,7 @@
 """BSGC and SFL: the drive, the traces and the seven combinations of Table 4, as simulations.
 
-The figures and claims themselves are in the module ``figures``, what becomes of the order
-under other readings of the paper in ``readings``.
+The figures and claims are in the module ``figures``. The module ``readings`` compares the order
+under other readings of the paper.
 
 The drive is empty at first, and holds what its trace has written: the only reading under which
 collections are as short as those of Figure 8. What else the paper leaves open is in
@@ -26,7 +26,7 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
 
 def traces(shares: Mapping[str, float]) -> Figure:
-    """Figure 4: how the writes of the three traces lie under a reading, by their hot shares."""
+    """Figure 4: the distribution of writes in the three traces, by their hot shares."""
     points = [at / 200 for at in range(1, 200)]
     cells = tuple(
         (trace, 100 * at, density(hot, at)) for trace, hot in shares.items() for at in points
@@ -50,9 +50,10 @@ def traces(shares: Mapping[str, float]) -> Figure:
 
 
 def density(hot: float, at: float) -> float:
-    """Writes of the page at the share ``at`` of the addresses, by the mean of all pages.
+    """Writes of the page at the share ``at`` of the addresses, divided by the mean of all pages.
 
-    A bell curve cut at both ends, whose central share ``hot`` gets the share 1 - ``hot``.
+    A normal distribution cut at both ends. Its central share ``hot`` of the addresses gets the
+    share 1 - ``hot`` of the writes.
 
     >>> round(density(0.15, 0.5), 2), round(density(0.15, 0.575) / density(0.15, 0.5), 2)
     (7.66, 0.35)
@@ -96,14 +97,14 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-#: Table 1, and the reserve and trigger in blocks.
+#: The drive of Table 1, with its reserve and the trigger of collections.
 DRIVE: Mapping[str, Any] = {
     "blocks": 2048,
     "pages_per_block": 64,
     "spare": "15%",
     "times": "read=60us,program=800us,erase=1.5ms",
 }
-#: 5% of 2048 blocks.
+#: Collections start below this many free blocks: 5% of 2048.
 LOW = 102
 #: Table 2: the share of the addresses that is hot.
 HOT = {"trace1": 0.15, "trace2": 0.25, "trace3": 0.35}
@@ -117,7 +118,7 @@ TABLE = {
     "FIFO+BSGC": ("bsgc", "fifo"),
     "SFL+BSGC": ("bsgc", "sfl"),
 }
-#: Allocation of the runs that tell the policy from it: every policy with SFL.
+#: Runs of every policy with SFL, which separate the effects of policy and allocation.
 WITH_SFL = {
     "SFL+GA": "GA",
     "SFL+CB": "CB",
@@ -151,14 +152,14 @@ def with_sfl(reading: Reading) -> dict[str, tuple[str, str]]:
     return {name: (table(reading)[of][0], "sfl") for name, of in WITH_SFL.items()}
 
 
-#: CB and CAT whose ages reach back no further than the last collection, as section II.3 says of
-#: the policies before BSGC.
+#: CB and CAT with ages that begin at the last collection at the earliest, as section II.3 says
+#: of the policies before BSGC.
 CAPPED = {"CB": "cost-benefit:age=last_collection", "CAT": "cat:age=last_collection"}
 
 #: Erases a block bears, at each size; and seeds.
 ENDURANCE = {Size.QUICK: 100, Size.DEFAULT: 1000, Size.FULL: 10_000}
 SEEDS = 3
-#: The paper's own endurance for lives, and writes for all else.
+#: The paper's endurance for lifetimes, and its number of writes for all other figures.
 PUBLISHED_ENDURANCE, PUBLISHED_WRITES = 1000, 100_000_000
 
 #: Published values that differ by less than this share of the larger one have no order to check.
@@ -181,7 +182,7 @@ def lives(
 def wearing(
     size: Size, reading: Reading, combinations: Mapping[str, tuple[str, str]]
 ) -> dict[str, Simulation]:
-    """Runs of a number of writes on blocks that bear all of them, likewise."""
+    """Runs of a fixed length on blocks that do not wear out, by trace, combination and seed."""
     return _runs(reading, combinations, "wear", {"writes": writes(size), "warmup": "0"})
 
 
@@ -235,7 +236,7 @@ def busy_until(result: Result, end: str) -> float:
 
 
 def failures(result: Result) -> tuple[tuple[float, int], ...]:
-    """Drive writes done, and bad blocks from then on."""
+    """Pairs of drive writes and the number of bad blocks from then on."""
     assert result.lifetime is not None
     return result.lifetime.failures
 
@@ -308,7 +309,7 @@ def as_printed(measured: Measured, figure: str, trace: str, name: str) -> Value:
 
 
 def published(claim: Claim, trace: str) -> dict[str, float]:
-    """The published figures of the seven in a row of a claim."""
+    """The published figures of the seven combinations for a trace."""
     (row,) = (row for row in claim.rows if row[0] == trace)
     return dict(zip(claim.columns[1:], map(float, row[1:]), strict=True))
 
@@ -316,8 +317,9 @@ def published(claim: Claim, trace: str) -> dict[str, float]:
 class Agreement:
     """The agreement of the order of measured values with that of published ones.
 
-    Of the pairs whose published values differ by a percent of the larger one or more: how many have
-    the same order, and how many the other one. The rest are not told apart by their intervals.
+    Only pairs count whose published values differ by at least a percent of the larger one.
+    ``same`` and ``other`` are the numbers of pairs with the published and with the reverse
+    order. The intervals of all other pairs overlap.
 
     >>> told = Agreement({"a": 1, "b": 2, "c": 2.01}, {"a": Value(5), "b": Value(7), "c": Value(4)})
     >>> told.pairs, told.same, told.other, told.score

@@ -18,13 +18,13 @@ from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude
 from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-#: In turn, and the least worn block first.
+#: Pairs of BSGC and EIGC: one for FIFO, one for allocation of the least worn block first.
 PAIRS = (("FIFO+BSGC", "FIFO+EIGC"), ("SFL+BSGC", "LIF+EIGC"))
 CLAIMS = ("bsgc.fig6", "bsgc.fig7")
 
 
 def allocated_rows(claim: Claim, measured: Measured, figure: str) -> list[Row]:
-    """A row for each trace and pair, of the claims that have them."""
+    """A row for each trace and pair, for claims in ``CLAIMS``."""
     if claim.id not in CLAIMS:
         return []
     return [_below(claim, measured, figure, trace, *pair) for trace in HOT for pair in PAIRS]
@@ -86,7 +86,7 @@ class _PerTrace:
         self._kind = FIGURES[figure][0]
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """The seven combinations; lives also of every policy with SFL."""
+        """The runs of the seven combinations; for lifetimes, also of every policy with SFL."""
         reading = self.reading
         table = experiment.table(reading)
         if self._kind == "life":
@@ -296,7 +296,7 @@ class TableFour(UnderReading):
         return _task(size, both, f"{_LIVES}, and {_WRITES}")
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Two rows a figure: at the top and at the bottom."""
+        """Judge two rows for each figure: the best and the worst combinations."""
         rows = []
         for figure in FIGURES:
             if _MORE.get(figure):
@@ -379,7 +379,7 @@ class Gains(UnderReading):
 
 @runner_under("bsgc.seconds")
 class Seconds(UnderReading):
-    """The lives in seconds: what the latencies and erases of the paper come to."""
+    """The lifetimes in seconds, computed from the latencies and erases of the paper."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The lives of SFL+BSGC."""
@@ -387,7 +387,7 @@ class Seconds(UnderReading):
         return _task(size, experiment.lives(size, self.reading, ours), _LIVES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Busy time beside the published seconds, and what bounds it from below."""
+        """Compare busy time with the published seconds; a note gives its lower bound."""
         ends = ("first_failure", "system_failure")
         rows = [
             self._row(claim, measured, str(trace), end, float(seconds))

@@ -1,8 +1,8 @@
-"""BSGC and SFL: under which reading of what the paper leaves open the published order comes out.
+"""BSGC and SFL: the readings of the paper, compared by how well they give the published order.
 
-A surrounding is what the drive holds at first, what the hot ratio of a trace means, where copies
-go and when garbage is collected; a form is which of its readings each policy's formula has. Each is
-one run a combination and trace, of a tenth of the paper's endurance.
+A surrounding is a reading of drive and trace: initial contents, meaning of the hot ratio, place of
+copies, and start of collections. A form is a reading of a policy's formula. Each takes one run per
+combination and trace, with a tenth of the paper's endurance.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ FORMS: Mapping[str, Sequence[str]] = {
     ),
 }
 
-#: The figures of Table 4 whose order is looked at, and their claims. That of the response time is
-#: that of the migrations.
+#: The figures of Table 4 whose order is compared, with their claims. Response times have the order
+#: of migrations, so they are left out.
 CLAIMS = {
     "first failure": "bsgc.fig5.first-failure",
     "system failure": "bsgc.fig5.system-failure",
@@ -233,7 +233,7 @@ def _changes() -> Iterator[tuple[str, dict[str, str]]]:
 def scores(
     measured: Measured, around: Mapping[str, Surrounding], victims: Mapping[str, str]
 ) -> dict[str, dict[str, float]]:
-    """By figure and trace, how far the order is the published one: 1 is all of it."""
+    """By figure and trace, Kendall's tau of the order: 1 for the published order."""
     by_figure: dict[str, dict[str, float]] = {figure: {} for figure in CLAIMS}
     for trace in HOT:
         results = {
@@ -299,7 +299,7 @@ def _row(
 
 
 def _best_forms(measured: Measured) -> list[str]:
-    """The forms of all policies together that give the most of the order, in the usual case."""
+    """The forms of all policies that agree best with the order, in the usual surrounding."""
     policies = list(FORMS)
     best: list[tuple[float, tuple[str, ...]]] = []
     usual = {policy: TABLE[name][0] for name in TABLE for policy in [name.rpartition("+")[2]]}

@@ -1,4 +1,4 @@
-"""BSGC without its wear term, in Python: no option of the engine leaves it out."""
+"""BSGC without its wear term, in Python, because no option of the engine removes the term."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flashgc import Blocks
 
-#: The values that a count of valid pages has, with what is added where a block may not be picked.
+#: The number of values of a block's count, including the mark of blocks that may not be picked.
 _COUNTS = 1 << 16
 
 

@@ -1,4 +1,4 @@
-"""Claims as people read them: a table each with verdicts and why, or the list of what there is."""
+"""Prints claims: a table of each with verdicts and reasons, or a list of all claims."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STYLES = {
 
 
 def show_claims(reproduction: Reproduction, report: Path | None) -> None:
-    """Prints what became of every claim, and where the page is."""
+    """Prints the outcome of every claim, and the path of the page."""
     out = console()
     for name in reproduction.papers:
         _show_summary(out, reproduction.summary(name))

@@ -1,4 +1,4 @@
-"""Van Houdt's drive under uniform random writes as simulations, and the mean field beside it."""
+"""Van Houdt's drive under uniform random writes, as simulations and as the mean field."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flashgc_papers.claims import Cell
 from flashgc_papers.reproduce.tasks import Computation, model
 from flashgc_papers.reproduce.verdicts import Value
 
-#: The paper's drive and run: blocks, collections a run.
+#: The paper's number of blocks, and of collections per run.
 BLOCKS, COLLECTIONS = 50_000, 250_000
-#: The part of the paper's experiment that such a run is.
+#: A sentence on the part of the paper's experiment that a run covers.
 WHOLE = "a run has all collections of the paper, of which it leaves out the first third"
 DRIVE = "N = 50 000, 250 000 collections a run, the first third left out"
 

@@ -33,7 +33,7 @@ class TableOneModel:
     """Table 1, the column of the mean field."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A fixed point a row; the same at every size."""
+        """A fixed point of the mean field for each row; equal at every size."""
         points = {
             str(at): mean_field(b=b, spare=spare, d=d, c=c)
             for at, (b, spare, d, c, _) in enumerate(claim.rows)
@@ -118,7 +118,7 @@ class Greedy:
     """The value of greedy for many blocks: in closed form, and simulated."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """One drive, one closed form."""
+        """One simulated drive, and the closed form."""
         runs = {Size.QUICK: 8, Size.DEFAULT: 25, Size.FULL: 100}[size]
         drive = uniform(b=64, spare=0.1, victim="greedy", runs=runs)
         form = model("greedy", pages_per_block=64, spare=0.1)
@@ -126,7 +126,7 @@ class Greedy:
         return Task({"simulated": drive}, {"closed form": form}, settings, whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row of each."""
+        """Judge a row for the closed form, and one for the simulation."""
         published = claim.only_value
 
         def closed_form() -> tuple[Value, Judgement]:
@@ -284,8 +284,8 @@ class MemoryGrows:
         def judge() -> tuple[str, Judgement]:
             curve = measured.compute(str(d))
             step, left = curve[half] - curve[-1], curve[-1] - greedy
-            # A fall that slows like 1/c has about as much to come as doubling c gained; twice that
-            # leaves no doubt.
+            # If the remaining gain shrinks like 1/c, it is about as much as the last doubling of c
+            # gained. Twice that is clearly more.
             return f"{left:.4f} left", verdicts.true(
                 left > 2 * step,
                 f"doubling c to {memory[-1]} gains {step:.4f}, greedy is {left:.4f} away",
@@ -328,7 +328,7 @@ def _draw_memory(data: Table, greedy: float) -> Drawing:
 
 
 def _some(kind: Any, label: str, x: Any, y: Any, error: Any = None, *, group: str) -> list[Any]:
-    """A series of the points that there are: a line, or points where there is an ``error``."""
+    """A series of the finite points: a line, or markers if there is an ``error``."""
     there = np.isfinite(y)
     if not there.any():
         return []
@@ -415,7 +415,7 @@ class LeastInMemory:
         return [Figure("dchoices.fig2", caption, data, functools.partial(_draw_least, shares))]
 
 
-#: In the data, and not drawn: curves between two that are.
+#: Curves that are in the data but not drawn, because they lie between two others.
 _CROWDED = ("c = 2", "c = 8", "c = 32")
 
 

@@ -1,4 +1,4 @@
-"""Wrong engines for Van Houdt's claims: what ``mutants.toml`` names of them."""
+"""Functions for the wrong engines for Van Houdt's claims, which ``mutants.toml`` names."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ without_memory = forgotten("c", 0)
 
 
 def one_drawn(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Random victims in place of d choices, and of the best of all blocks."""
+    """Random victims instead of d choices or greedy."""
     if options.get("victim") == "greedy":
         return {**options, "victim": "random"}
     return _choices(lambda _d, _c: "d-choices:d=1,c=0")(options)
 
 
 def remembering(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The simulations of uniform writes with memory, as they are: those of traces take too long."""
+    """Selects simulations of uniform writes with memory; those of traces take too long."""
     match = re.fullmatch(r"d-choices:d=\d+,c=([1-9]\d*)", str(options.get("victim")))
     return options if match and options.get("workload") == "uniform" else None
 
 
 def overprovision(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The spare space as a share of the logical pages."""
+    """Interprets the spare factor as a share of the logical pages."""
     return {**given, "spare": given["spare"] / (1 + given["spare"])} if "spare" in given else None
 
 
 def fewer(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Half of the choices, two at least."""
+    """Half of the choices, but at least two."""
     return {**params, "d": _half(params["d"])} if "d" in params else None
 
 
@@ -56,7 +56,7 @@ def _half(d: Any) -> Any:
 
 
 def free_memory(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """As many choices as there would be without memory."""
+    """d choices plus c, as if memory cost no choices."""
     return {**params, "d": params["d"] + params["c"]} if {"c", "d"} <= params.keys() else None
 
 

@@ -24,7 +24,7 @@ from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, ru
 from flashgc_papers.reproduce.tasks import Measured, Size, Task, models
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-#: Memory by c + d: every c that leaves two choices, for with one the memory never settles.
+#: Values of c by c + d: each leaves at least two choices, because with one, memory never settles.
 MEMORY = {total: range(total - 1) for total in (10, 20)}
 #: Spare factors at which c = 0 and c = 1 are simulated, for c + d = 10.
 SIMULATED = {Size.QUICK: (0.1,), Size.DEFAULT: (0.05, 0.1, 0.15, 0.2)}
@@ -36,7 +36,7 @@ NEAR = 0.075
 
 @runner("dchoices.fig3")
 class MemoryForChoices:
-    """Figure 3: the gain of memory where c + d is fixed."""
+    """Figure 3: the gain of memory if c + d is fixed."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A grid of the model for each b and sum, and some points simulated."""
@@ -220,12 +220,12 @@ class MemoryForChoices:
 
 
 def _percent(with_: Value, without: Value) -> Value:
-    """By how many percent ``with_`` is below ``without``."""
+    """The percentage by which ``with_`` is below ``without``."""
     share = ratio(with_, without)
     return Value((1 - share.mean) * 100, share.ci95 * 100)
 
 
-#: Memory that is drawn; the data have more.
+#: The values of c whose curves are drawn; the data have more.
 _DRAWN = (1, 2)
 
 
@@ -268,8 +268,7 @@ def _draw_memory(data: Table, printed: Sequence[Point]) -> Drawing:
 Curves = list[tuple[Published, int, float, float]]
 #: The spare factor of the figure.
 SPARE = 0.1
-#: Choices on the curves, each a share more than the one before; the published optima are not
-#: among them.
+#: Values of d on the curves, in nearly geometric steps; the published optima are not among them.
 CHOICES = {
     Size.QUICK: (10, 16, 26, 42, 67, 108, 174),
     Size.DEFAULT: (10, 13, 16, 20, 26, 33, 42, 53, 67, 85, 108, 137, 174, 220),

@@ -35,7 +35,7 @@ from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.tasks import Size
 
-#: Pages that lie together and are requested together, or by which windows move.
+#: The number of neighbouring pages that are requested together, or by which windows move.
 RUN = 64
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"
@@ -53,7 +53,7 @@ B = 64
 #: Runs, and page requests of a run.
 RUNS = {Size.QUICK: 3, Size.DEFAULT: 4, Size.FULL: 10}
 PUBLISHED_REQUESTS = 50_000_000
-#: Page requests for each page of a stand-in, in which a window moves through its class once.
+#: Page requests per page of a stand-in, during which a window moves through its class once.
 PERIOD = 50
 
 #: The readings of change over time, which the tables say nothing of. The first is chosen.
@@ -150,20 +150,20 @@ def _proportions(parts: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace that is there, whole."""
+    """A complete trace file."""
 
     path: Path
     #: Its statistics as the paper counts.
     stat: TraceStat
-    #: The counts of it by that counting, beside the other one.
+    #: Its counts by the paper's counting and by the other one, in words.
     counted: str
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A trace that is not there."""
+    """A trace without a file."""
 
-    #: The finding instead.
+    #: The reason, in words.
     why: str
     #: The counts by the paper's counting of the parts that were found.
     counted: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ def _counts(stat: TraceStat) -> str:
 
 
 def paging(claim: Claim, used: str) -> list[str]:
-    """Notes on how a table counts a trace's requests, and what that makes of the files there."""
+    """Notes on how a table counts a trace's requests, and on the counts of the files found."""
     text = (
         f"Requests of a trace are paged as section 5 has it for all tables, offsets rounded down "
         f"to 4 KiB and sizes split: here with --paging {used}"
@@ -257,10 +257,10 @@ def drive(
     times: float = 1.0,
     wider: float = 1.0,
 ) -> Simulation:
-    """The paper's drive under a trace, or what stands in for it under a reading.
+    """The paper's drive under a trace, or under its stand-in by a reading.
 
-    ``times`` as many pages, with as many requests more: drive writes are the same. Windows are
-    ``wider`` by that factor.
+    ``times`` multiplies pages and requests, so drive writes stay the same. ``wider`` multiplies the
+    width of windows.
     """
     requests, pages = reading["requests"][size], round(times * reading["pages"][size])
     file = find(trace)
@@ -320,7 +320,7 @@ def left_out(size: Size, reading: Reading) -> str:
 
 
 def whole(size: Size) -> str:
-    """The part of the paper's replays that the runs are, if it is all: see :attr:`Task.whole`."""
+    """A sentence if the runs cover all of the paper's replays, else empty: :attr:`Task.whole`."""
     if size is not Size.FULL:
         return ""
     return "a run has all requests of the paper, from a sequential fill on"

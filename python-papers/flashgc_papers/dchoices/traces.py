@@ -29,7 +29,7 @@ from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, ru
 from flashgc_papers.reproduce.tasks import Computation, Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-#: The measured value of a trace, a spare factor and a memory; NaN where there is none.
+#: A function for the measured value of a trace, spare factor and c; NaN if there is none.
 Cells = Callable[[str, float, int], Value]
 
 
@@ -101,7 +101,7 @@ def percent(difference: Value, base: float) -> str:
 
 
 class _Statistics:
-    """A table of statistics: nothing to run but the traces themselves."""
+    """A table of statistics, which are computed from the traces without a simulation."""
 
     def numbers(self, stat: TraceStat) -> tuple[float, ...]:
         """The table's columns."""
@@ -153,7 +153,7 @@ class _Statistics:
             if isinstance(source, Missing):
                 raise NotMeasuredError(source.why)
             value = Value(self.numbers(measured.compute(trace.name).stat)[column - 1])
-            # The paper prints two decimals: 0.01 is anything up to 0.015.
+            # The paper prints two decimals, so 0.01 stands for values up to 0.015.
             printed = Value(round(value.mean, 2))
             return value, verdicts.equal(printed, published, claim.tolerance)
 
@@ -241,7 +241,7 @@ class _Memory:
         return Task(simulations, settings=words[0], left_out=words[1], whole=whole)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a cell, and what the table is to show."""
+        """Judge a row for each cell, and the table's statements."""
         rows = []
         for cells in _cells(claim):
             rows += [self._row(claim, measured, cells, c) for c in range(len(cells.published))]
@@ -296,7 +296,8 @@ class _Memory:
                 measured, cells, c
             )
 
-        # Without memory the effect is what is written beyond the host's pages; with it, the step.
+        # Without memory, the effect is the amplification beyond 1. With memory, it is the change
+        # by a step of c.
         return row(
             cells.label(c), published, judge, stand_in=standing, base=1 if c == 0 else None
         )  # fmt: skip

@@ -1,10 +1,10 @@
 """The drive of Lee et al.'s semi-preemptive collector as simulations, and what is read from them.
 
-The drive is that of the paper (the preset ``pgc-slc``), smaller where that is said. NPGC is
-``--preemption none``, PGC ``--preemption pgc``; merging and pipelining are told apart from it.
+The drive is that of the paper (the preset ``pgc-slc``), at some sizes a smaller one. NPGC is
+``--preemption none``, PGC ``--preemption pgc``; merging and pipelining are separate levels.
 
-What part of the drive the requests address the paper does not say, and nothing matters more: it
-decides how many pages a collection moves. What else it leaves open is in :data:`READINGS`.
+The paper does not say which part of the drive the requests address. This matters most, because it
+decides how many pages a collection moves. :data:`READINGS` has other open questions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 
 #: Blocks of the drive: 2, 8 and the paper's 32 GiB.
 BLOCKS = {Size.QUICK: 8192, Size.DEFAULT: 32768, Size.FULL: 131072}
-#: Requests of a run, and runs.
+#: The number of requests per run, and the number of runs.
 LENGTH = {Size.QUICK: (4000, 3), Size.DEFAULT: (20_000, 4), Size.FULL: (100_000, 5)}
 DRIVE = {"kind": "timed", "device": "pgc-slc"}
 #: Drive writes before the clock starts.
@@ -32,7 +32,7 @@ WARMUP = "1x"
 #: DiskSim comes with parameter files of the very drive of table VI
 #: (``ssdmodel/valid/ssd-rw250k.parv``), whose requests address 7 018 904 sectors, an eighth of it.
 FOOTPRINT = 12.5
-#: Runs of requests whose sizes have heavy tails, and of what is only beside them.
+#: The number of runs if request sizes have heavy tails, and of the secondary runs with them.
 HEAVY_RUNS, HEAVY_RUNS_BESIDE = 17, 6
 
 #: The paper leaves open how many blocks an element writes at a time, what part of the drive each
@@ -110,7 +110,7 @@ def mean(measured: Measured, name: str) -> Value:
 
 
 def falls(measured: Measured, key: str, less: str, more: str) -> Value:
-    """By how many percent a figure of all response times falls; runs of a seed are compared."""
+    """The reduction of a figure of all response times in percent, from pairs of runs by seed."""
     runs = zip(measured.runs(less), measured.runs(more), strict=True)
     pairs = [(getattr(figures(run), key), getattr(figures(other), key)) for run, other in runs]
     shares = [100 * (1 - low / high) if high else math.nan for low, high in pairs]
@@ -118,7 +118,7 @@ def falls(measured: Measured, key: str, less: str, more: str) -> Value:
 
 
 def of_runs(values: Sequence[float]) -> Value:
-    """One value a run: their mean, or their median where there are as many as heavy tails need.
+    """The mean of the runs' values, or their median if there are as many as heavy tails need.
 
     A replay of a trace is the same in every run, and has no interval.
     """

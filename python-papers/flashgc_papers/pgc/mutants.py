@@ -1,4 +1,4 @@
-"""Wrong engines for Lee et al.'s claims: what ``mutants.toml`` names of them."""
+"""Functions for the wrong engines for Lee et al.'s claims, which ``mutants.toml`` names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def over_the_bus(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The examples have no bus: there each transfer of a page takes as long as on the drive."""
+    """Copies go over the bus. The examples have no bus, so they get the drive's transfer time."""
     if "device" in options:
         return {**options, "copy_back": "no"}
     return {**options, "times": f"{options['times']},transfer=102.4us"}
 
 
 def reads_alone(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The drives that let requests in, with the hard threshold where collections start."""
+    """Preemptive drives with the hard threshold at the mark where collections start."""
     if options.get("preemption", "none") == "none":
         return None
     return {**options, "gc_hard": "5%" if "device" in options else options["gc_low"]}

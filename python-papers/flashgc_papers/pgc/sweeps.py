@@ -30,7 +30,7 @@ from flashgc_papers.reproduce.runner import Figure, Outcome, Table, conclude, ru
 from flashgc_papers.reproduce.tasks import Measured, NotMeasuredError, Size, Task
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
-#: Operations of the worked example.
+#: Milliseconds of the operations in the worked example.
 TIMES = {"read": 0.025, "program": 0.2, "erase": 1.5}
 _EXAMPLE = {
     "kind": "timed",
@@ -55,7 +55,7 @@ class Cost:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge the mean time of a collection with two copies: that of more is subtracted."""
+        """Judge the mean time of a collection with two copies; further copies are subtracted."""
 
         def judge() -> tuple[Value, Judgement]:
             result = measured.result("run")
@@ -63,7 +63,7 @@ class Cost:
             spent = timing.utilisation.collection * timing.simulated_seconds * 1e3
             copy = TIMES["read"] + TIMES["program"]
             beyond = (result.copied_pages - 2 * result.erases) * copy
-            # The clock has nanoseconds: what is beyond six digits of a millisecond is rounding.
+            # The clock counts nanoseconds, so further digits of a millisecond are rounding errors.
             value = Value(round((spent - beyond) / result.erases, 6))
             return value, verdicts.equal(value, claim.only_value, claim.tolerance)
 
@@ -104,7 +104,7 @@ class States:
         return Task(simulations, settings="one plane, 20 000 requests 3 ms apart")
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge who waited for a collection for no more than one operation of it."""
+        """Judge, in each state, which requests waited for at most one operation of a collection."""
         rows = [self._row(measured, state, expected) for state, expected in claim.rows]
         rows.append(self._longest(measured))
         return conclude(claim, measured, rows, heading="state")
@@ -131,9 +131,9 @@ class States:
     def _judge(measured: Measured, state: int, expected: Any) -> tuple[str, Judgement]:
         result = measured.result(str(state))
         counts = clock(result).collecting
-        # A request that may preempt waits for one operation, an erase at most, and is then served;
-        # but a read waits for an earlier write of its page, as one in hundreds does where writes
-        # wait: so of a hundred 99.
+        # A request that may preempt waits for one operation, an erase at most, and is then
+        # served. If writes wait, one read in hundreds waits for an earlier write of its page, so
+        # the bound is for the 99th percentile.
         bound = 1e3 * (TIMES["erase"] + max(TIMES["read"], TIMES["program"]))
         longest = {
             side: met.p99
@@ -152,8 +152,8 @@ class States:
         return text, verdicts.true(text == expected, why or "nothing was collected")
 
 
-#: The paper's four parameters, and the one that it leaves open: their values in the order in which
-#: the gain is said to grow, and how they are written.
+#: The paper's four parameters, and one that it leaves open: values in the order in which the gain
+#: should grow, the option, and its format.
 SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
     "inter-arrival time (ms)": ((10, 5, 3, 1), "gap", "exponential:{:g}ms"),
     "sequential (%)": ((80, 60, 40, 20), "sequential", "{:g}%"),
@@ -161,7 +161,7 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
     "request size (KB)": ((8, 16, 32, 64), "size", "exponential:{:g}KiB"),
     "footprint (%)": ((6.25, 12.5, 25, 50, 100), "footprint", "{:g}%"),
 }
-#: Sweeps for which the slides say which way the gain grows; the extended paper says how much.
+#: Sweeps for which the slides give the direction of the gain, and the extended paper its size.
 DIRECTED = tuple(SWEEPS)[:3]
 #: The paper's names.
 NAMES = {"none": "NPGC", "pgc": "PGC"}
@@ -311,7 +311,7 @@ class Synthetic(UnderReading):
 
 
 def _printed(claim: Claim, data: Table) -> dict[str, list[Point]]:
-    """Published ratios times the mean here that each is a ratio to, by sweep."""
+    """Published ratios, each multiplied by the measured mean that it refers to, by sweep."""
     means = {line[:3]: float(str(line[3])) for line in data.rows}
     reads, sizes = "reads (%)", "request size (KB)"
     few, many = map(float, claim.facts["reads"])

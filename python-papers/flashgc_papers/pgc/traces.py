@@ -11,8 +11,8 @@ prints how many writes come less than 1.5 ms after another. Arrivals are chosen 
 - OpenMail, 0.01%: requests 1.18 ms apart, of which 37% are writes, would need writes and reads to
   take turns. They do not in a stand-in: its arrivals are even, and its writes closer.
 
-Places are random: how sequential the traces are is not printed. Of Financial, parts that are
-public are replayed as well, where ``FLASHGC_TRACES`` names their folder.
+Addresses are random, because the paper does not print how sequential the traces are. Public parts
+of Financial are replayed as well, if ``FLASHGC_TRACES`` names their folder.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ARRIVALS = {
 }
 #: Percent of the writes that come less than 1.5 ms after another, as the extended paper prints it.
 BURSTY = {"Financial": 0.14, "Cello": 31.32, "TPC-H": 11.29, "OpenMail": 0.01}
-#: Workloads that mostly write, of which the paper's gains are large, and the others.
+#: Workloads with mostly writes, for which the paper's gains are large, and the others.
 WRITING, READING = ("Financial", "Cello"), ("TPC-H", "OpenMail")
 
 
@@ -112,7 +112,7 @@ def _writes_a_second(claim: Claim) -> str:
 
 
 def part() -> Path | None:
-    """The public part of Financial, where it is at hand."""
+    """The path of the public part of Financial, if it exists."""
     folder = os.environ.get(FOLDER)
     path = Path(folder) / PART if folder else None
     return path if path is not None and path.exists() else None
@@ -184,7 +184,7 @@ class Traces(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Falls, and by how much more where there are writes."""
+        """Judge the reductions, and by how much they are larger on workloads with writes."""
         rows = [
             self._falls(claim, measured, name, key, name)
             for name in WRITING
@@ -280,7 +280,7 @@ class Traces(UnderReading):
         return row(label, "served sooner", judge, stand_in="made from its statistics")
 
 
-#: Shares of the soft threshold that T_hard is, in blocks of all: 0.8 and 0.2 of 5%.
+#: T_hard as a share of all blocks, by its share of the soft threshold of 5%.
 HARD = {"0.8": "4%", "0.2": "1%"}
 #: Requests a second in bursts, with which collections cannot keep pace: the read share of Cello and
 #: the 300 KB of the paper's heavy load keep a channel busy for 85% of the time, and collections
@@ -290,7 +290,7 @@ HEAVY = 340
 
 
 def heavy(size: Size) -> dict[str, Any]:
-    """Options of the heavy load: bursts that end after 10% to 40% of what T_soft keeps erased."""
+    """Options of the heavy load; a burst uses 10% to 40% of the blocks that T_soft keeps erased."""
     seconds = BLOCKS[size] // BLOCKS[Size.QUICK]
     return {"arrivals": f"bursts:rate={HEAVY},on={seconds}s,off={seconds}s"}
 
@@ -391,7 +391,7 @@ class Extended(UnderReading):
 
     @staticmethod
     def _some_merged(measured: Measured, most: float) -> Row:
-        """The largest share of the four traces: a little, and not nothing."""
+        """The largest share of the four traces must be small, but not zero."""
 
         def judge() -> tuple[str, Judgement]:
             shares = {name: _merged_share(measured, name)[0] for name in BURSTY}
@@ -402,7 +402,7 @@ class Extended(UnderReading):
 
 
 def _merged_share(measured: Measured, name: str) -> tuple[float, str]:
-    """Percent of a trace's commands that share a page with a collection, and how many do."""
+    """The share of a trace's commands merged with a collection, in percent, and their number."""
     merged = commands = 0
     for result in measured.runs(f"{name} pgc+merge+pipeline"):
         counts = clock(result).collecting
@@ -411,9 +411,8 @@ def _merged_share(measured: Measured, name: str) -> tuple[float, str]:
     return 100 * merged / commands, f"{merged} of {commands} commands"
 
 
-#: The trace of which the paper says what pipelining adds, and how many times faster than printed
-#: its requests come, over the whole drive: at the printed rate and on an eighth of it hardly any of
-#: them meets a collection.
+#: The trace for which the paper gives the gain of pipelining. Its requests come faster than printed
+#: and over the whole drive: otherwise hardly any of them meets a collection.
 PIPELINED = "Cello"
 
 
