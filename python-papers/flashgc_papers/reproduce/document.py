@@ -28,7 +28,7 @@ class PaperSummary:
 
     #: Claims and rows by verdict, under each reading.
     counts: str
-    #: For somebody who knows the paper.
+    #: A paragraph for readers who know the paper.
     paragraph: str
     #: The chosen reading; empty where the paper leaves nothing open.
     reading: str
@@ -36,10 +36,10 @@ class PaperSummary:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcomes of all claims that were asked for."""
+    """The outcomes of all wanted claims."""
 
     size: Size
-    #: The claims that were asked for; empty for everything.
+    #: The names of the wanted claims; empty for all.
     what: tuple[str, ...]
     version: str
     papers: Mapping[str, Paper]
@@ -49,9 +49,9 @@ class Reproduction:
     interrupted: bool
     #: The errors of claims that could not be run, by the claim's id.
     failed: Mapping[str, str]
-    #: True if wrong engines were asked for the same.
+    #: True if wrong engines were run on the same claims.
     mutants: bool = False
-    #: The readings that were asked for, ``all`` or ``chosen``; empty if the size decided.
+    #: The wanted readings, ``all`` or ``chosen``; empty if the size decided.
     readings_wanted: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Reproduction:
         return " ".join(("flashgc reproduce", *self.what, *flags))
 
     def untold(self) -> list[str]:
-        """Wrong engines that no row of any claim tells from the right one, by paper."""
+        """Wrong engines that no row of any claim detects, by paper."""
         ran = [(o.claim.paper, t) for o in self.outcomes for t in o.trials if not t.failed]
         noticing = {(paper, trial.name) for paper, trial in ran if trial.told}
         names = dict.fromkeys((paper, trial.name) for paper, trial in ran)
@@ -82,7 +82,7 @@ class Reproduction:
         return _counted(outcome.under.get(reading, outcome.verdict) for outcome in self._of(paper))
 
     def rows_under(self, paper: str, reading: str) -> str:
-        """The rows of a paper's claims that are met under a reading, and how many there are."""
+        """The number of a paper's rows that are met under a reading, and of all, in words."""
         rows = [
             row
             for outcome in self._of(paper)
@@ -106,7 +106,7 @@ class Reproduction:
         return table(paper, self.by_id)
 
     def summary(self, paper: str) -> PaperSummary | None:
-        """The words on a paper; nothing where it was not asked for whole, or was interrupted."""
+        """The summary of a paper; ``None`` if only a part was wanted, or after an interrupt."""
         if not whole(paper, self.by_id) or self.interrupted:
             return None
         first, *others = [reading.name for reading in self.readings(paper)] or [""]

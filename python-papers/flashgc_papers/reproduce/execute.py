@@ -1,4 +1,4 @@
-"""Runs what tasks ask for: all simulations in one call of the engine, kept as they come.
+"""Runs the work of tasks: all simulations in one call of the engine, each result stored at once.
 
 It knows neither papers nor verdicts.
 """
@@ -25,7 +25,7 @@ SPEED = 80e6
 
 
 class Work(Rounds):
-    """The tasks of a reproduction, by the ids of their claims, and what came of them."""
+    """The tasks of a reproduction, by the ids of their claims, and their results."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Work(Rounds):
         }
 
     def perform(self) -> None:
-        """Runs everything; Ctrl-C stops, and what there is stays."""
+        """Runs everything; Ctrl-C stops it, and finished results stay."""
         every = [simulation for some in self._wanted.values() for simulation in some.values()]
         simulating = sum(simulation.cost for simulation in self.look(every).values())
         computing = sum(
@@ -94,7 +94,7 @@ class Work(Rounds):
         try:
             self.run(every, "simulating", possible=True)
         except FlashgcError:
-            # One of the configurations cannot be run: each claim on its own, to find out whose.
+            # One of the configurations cannot be run. Each claim is run alone to find it.
             for name, wanted in self._wanted.items():
                 try:
                     self.run([*wanted.values()], "simulating", possible=True)
@@ -112,9 +112,9 @@ def _said(error: Exception) -> str:
 
 
 def programs(config: Mapping[str, Any]) -> float:
-    """About how many pages a configuration programs, from FIFO's write amplification.
+    """An estimate of the pages that a configuration programs, from FIFO's write amplification.
 
-    For weighing one against another only.
+    It serves only to compare configurations.
 
     >>> programs({"blocks": 100, "pages_per_block": 10, "spare": 0.1, "warmup": "1/3",
     ...           "length": {"collections": 500}, "runs": 2})

@@ -1,8 +1,8 @@
-"""Grades of rows: what they lose on a stand-in, by runs that still move, and by a fit.
+"""Grades of rows: they count less on a stand-in, with unsteady runs, or after a fit.
 
-A fitted row was looked at when a reading, a preset or a parameter was chosen. That it is as
-published proves nothing, because it was made so. ``fits.toml`` lists such rows, with the reason.
-They are ``fitted``, and do not count as met.
+A reading, a preset or a parameter was chosen because a fitted row then agreed with the paper. So
+its agreement proves nothing. ``fits.toml`` lists such rows, with the reason. They are ``fitted``,
+and do not count as met.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flashgc_papers.reproduce.tasks import Measured
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict, beyond, sized, together
 
 _KEYS = ("claim", "under", "rows", "why")
-#: Verdicts that a fit takes the place of.
+#: Verdicts that ``fitted`` replaces.
 _REPLACED = (Verdict.MET, Verdict.IN_KIND, Verdict.UNSTEADY)
 
 
@@ -34,9 +34,9 @@ class Fit:
     """Rows of a claim to which something was fitted."""
 
     claim: str
-    #: The answers that were chosen by them, in words.
+    #: The choices that these rows decided, in words.
     why: str
-    #: The readings that were; empty for whatever the claim runs under.
+    #: The names of the fitted readings; empty for all readings of the claim.
     under: tuple[str, ...] = ()
     #: Patterns of the labels of the rows; empty for all rows of the claim.
     rows: tuple[str, ...] = ()
@@ -71,9 +71,9 @@ def parse(text: str, place: str) -> tuple[Fit, ...]:
 
 
 def fitted(claim: Claim, row: Row) -> Row:
-    """The row, ``fitted`` in place of met where a reading was chosen by it.
+    """The row, ``fitted`` instead of met if something was chosen by it.
 
-    What was fitted is a stand-in: nothing was to a trace of the paper's own.
+    Only rows on stand-ins can be fitted; rows on the paper's own trace cannot.
     """
     own = claim.input is Input.TRACE and not row.stand_in
     if row.verdict not in _REPLACED or own:
@@ -85,7 +85,7 @@ def fitted(claim: Claim, row: Row) -> Row:
 
 
 def graded(claim: Claim, measured: Measured, row: Row) -> Row:
-    """The row with the verdict that it keeps, and with the runs that it rests on."""
+    """The row with its final verdict, and with the runs that it depends on."""
     return fitted(claim, _settled(measured, _in_kind(claim, row)))
 
 
@@ -110,7 +110,7 @@ def _in_kind(claim: Claim, row: Row) -> Row:
 
 
 def _settled(measured: Measured, row: Row) -> Row:
-    """The row with its runs; it does not count as met where some of them still move."""
+    """The row with its runs; it does not count as met if some of them are not steady."""
     keys = [key for key in measured.results if key in row.taken or not row.taken]
     runs = runs_of([measured.results[key] for key in keys])
     if row.verdict not in COUNTED or not runs.moving or measured.task.whole:
@@ -120,7 +120,7 @@ def _settled(measured: Measured, row: Row) -> Row:
 
 
 def verdict_of(claim: Claim, rows: Sequence[Row]) -> Verdict:
-    """The verdict on a claim with these rows; none is missed where its paper excludes it."""
+    """The verdict on these rows; not ``missed`` if the paper's own figures exclude each other."""
     verdict = together([row.verdict for row in rows])
     is_excluded = verdict is Verdict.MISSED and claim.contradiction
     return Verdict.CONTRADICTED if is_excluded else verdict

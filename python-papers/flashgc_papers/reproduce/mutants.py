@@ -1,9 +1,9 @@
-"""Wrong engines: which rows of a claim tell them from the right one.
+"""Wrong engines, and the rows of a claim that detect them.
 
-A row that a deliberately wrong engine meets as well proves nothing of the right one. Most mutants
-are another configuration, such as random victims in place of the paper's policy; some are faults
-in the code, which only an engine built with them has. ``mutants.toml`` has those of every paper,
-and the modules ``mutants`` and ``wrong`` of a paper's folder what no option says.
+If a deliberately wrong engine also meets a row, the row proves nothing about the right engine. Most
+mutants are another configuration, such as random victims instead of the paper's policy. Some are
+faults in the code of an engine that is built with them. ``mutants.toml`` has those of every paper.
+The modules ``mutants`` and ``wrong`` of a paper's folder have those that no option gives.
 
 Mutants run under the chosen reading of a paper, whose rows decide its verdicts.
 """
@@ -32,7 +32,7 @@ from flashgc_papers.reproduce.tasks import Computation, Measured, Task
 from flashgc_papers.reproduce.verdicts import AS_PUBLISHED, COUNTED, Verdict
 from flashgc_papers.reproduce.written import Policies, Written, label
 
-#: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
+#: Changes the keywords of a simulation; gives ``None`` if the fault does not affect it.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 #: The command that builds an engine with the faults in its code, from a clone.
@@ -44,20 +44,20 @@ BUILD = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """A way to be wrong."""
+    """A wrong engine."""
 
-    #: As the page names it: ``random victims``.
+    #: The name on the page: ``random victims``.
     name: str
     #: The fault, as a sentence without its full stop.
     what: str
-    #: The changed options of a simulation. Where the fault is in the code, those it touches come
-    #: back as they are.
+    #: Changes the options of a simulation. A fault in the code returns the options of affected
+    #: simulations unchanged.
     options: Change
     #: The changed parameters of a model.
     params: Change = lambda _: None
-    #: The name of the fault in the engine; empty where another configuration is all there is.
+    #: The name of the fault in the engine's code; empty if the mutant is another configuration.
     engine: str = ""
-    #: Policies written in Python, in place of those of a simulation that comes back as it is.
+    #: Policies in Python that replace those of a simulation with unchanged options.
     policies: Policies | None = None
 
 
@@ -101,7 +101,7 @@ def _change(entry: Mapping[str, Any]) -> Change:
 
 
 def swap(key: str, words: Mapping[str, str]) -> Change:
-    """Changes the option ``key`` where it is one of ``words``.
+    """Changes the option ``key`` if it is one of ``words``.
 
     >>> swap("victim", {"bsgc": "random"})({"victim": "bsgc", "runs": 1})
     {'victim': 'random', 'runs': 1}
@@ -136,7 +136,7 @@ def built() -> tuple[str, ...]:
 
 
 def changed(task: Task, mutant: Mutant) -> Task:
-    """Return the parts of a task that a mutant changes: to be run again, or none."""
+    """Return the parts of a task that a mutant changes, and that must run again."""
     simulations = {
         key: Simulation(options)
         for key, simulation in task.simulations.items()
@@ -207,9 +207,9 @@ def _under_chosen(claim: Claim, part: Task) -> Task | None:
 
 
 def _together(mutants: Iterable[Mutant]) -> dict[str, list[Mutant]]:
-    """The mutants that run in one call, by the name of their engine among kept results.
+    """Groups of mutants that run in one call, by the name of their engine in stored results.
 
-    Those that are another configuration do. A fault in the code, or a policy in Python, is alone.
+    All other configurations run together. A fault in the code, or a policy in Python, runs alone.
     """
     together: dict[str, list[Mutant]] = {}
     for mutant in mutants:
@@ -254,7 +254,7 @@ def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) 
     )
     try:
         wrong_rows = _rows(runner, claim, mixed)
-    except Exception as error:  # What is wrong enough cannot even be judged: it is no evidence.
+    except Exception as error:  # If the result cannot be judged, it is no evidence.
         return Trial(mutant.name, mutant.what, failed=describe(error))
     return compared(mutant, _rows(runner, claim, right), wrong_rows)
 
@@ -264,11 +264,11 @@ def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
-    """Compare rows of the right engine with those of a mutant: which one of them meets alone.
+    """Compare rows of the right engine with those of a mutant, and list those that one alone meets.
 
-    Rows that are as published without being counted are compared, too.
+    Rows that agree with the paper but do not count are compared, too.
     """
-    # A wrong engine is not told by runs that still move.
+    # Unsteady runs cannot detect a wrong engine.
     both = [label for label in right if label in wrong]
     return Trial(
         mutant.name,
@@ -288,7 +288,7 @@ def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row])
 
 
 def weighed(outcome: Outcome, trials: tuple[Trial, ...]) -> Outcome:
-    """The outcome in which rows that tell no mutant from the right engine do not count as met."""
+    """The outcome in which rows that detect no mutant do not count as met."""
     tried = [trial for trial in trials if not trial.failed]
     if not tried:
         return replace(outcome, trials=trials)

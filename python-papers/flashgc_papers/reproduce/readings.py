@@ -1,7 +1,7 @@
 """Readings: complete sets of answers to what a paper leaves open.
 
-Every claim of a paper runs under each of its readings. One is chosen for the paper, by all its
-claims together; a claim is met if it is met under that one. The others stand beside it.
+Every claim of a paper runs under each of its readings. One reading is chosen for the whole paper,
+and decides whether a claim is met. Results under the others are shown as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ V = TypeVar("V")
 class Reading:
     """A complete set of answers to what a paper leaves open."""
 
-    #: A word for tables: ``literal``.
+    #: A short name for tables: ``literal``.
     name: str
     #: The answers, in a sentence or two.
     what: str
@@ -50,7 +50,7 @@ def readings_of(paper: str) -> tuple[Reading, ...]:
 
 
 class UnderReading:
-    """A runner of claims that is made of a reading."""
+    """The base of runners that depend on a reading."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -63,7 +63,7 @@ def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
 
 
 def runner_under(claim_id: str) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:
-    """Registers a class, made of a reading, as the runner of a claim under all of its paper's."""
+    """Registers a class as the runner of a claim, with an object for each reading of the paper."""
     readings = readings_of(claim_id.partition(".")[0])
 
     def register(runner: Callable[[Reading], T]) -> Callable[[Reading], T]:
@@ -88,7 +88,7 @@ def chosen_alone(runner: Runner) -> Runner:
 
 
 class _Under:
-    """A runner that asks another one under each reading, but those that are ``left_out``."""
+    """A runner that combines the runners of all readings, except those in ``left_out``."""
 
     def __init__(self, runners: Mapping[str, Runner], left_out: Sequence[str] = ()) -> None:
         self.runners = runners
@@ -132,7 +132,7 @@ def _joined(parts: Mapping[str, Mapping[str, V]]) -> dict[str, V]:
 
 
 def _of(reading: str, keys: Iterable[str], joined: Mapping[str, V]) -> dict[str, V]:
-    """The part of a reading, as far as it is there: what :func:`_joined` put together."""
+    """The entries of a reading from a mapping of :func:`_joined`; missing ones are left out."""
     return {key: joined[name] for key in keys if (name := _key(reading, key)) in joined}
 
 

@@ -1,4 +1,4 @@
-"""The entrance: what to reproduce in, what became of it out, and the folder that keeps it."""
+"""The entry point: takes names of claims, and returns their outcomes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ def reproduce(
     mutants: bool = False,
     readings: str = "",
 ) -> tuple[Reproduction, Work]:
-    """Runs the claims that ``what`` names (nothing names all) and judges them.
+    """Runs the claims that ``what`` names (all if it is empty) and judges them.
 
-    Results of simulations are taken from ``cache`` and kept there. Ctrl-C stops; what had not been
-    measured is then not run. With ``mutants`` the claims are asked of wrong engines too, and rows
-    that do not tell those from the right one are not counted. Claims run under the ``readings`` of
-    their papers, ``all`` or the ``chosen`` one: by default all, and the chosen one in a quick run.
-    Raises :class:`flashgc.ConfigError` for a name of nothing, and for ``readings`` where no claim
-    has any.
+    Results of simulations are read from ``cache`` and stored there. Ctrl-C stops the work; claims
+    without measurements are then not run. With ``mutants``, wrong engines run the claims, too, and
+    rows that do not detect them do not count. Claims run under the ``readings`` of their papers,
+    ``all`` or the ``chosen`` one: by default all, and in a quick run the chosen one. Raises
+    :class:`flashgc.ConfigError` for an unknown name, and for ``readings`` if no claim has any.
     """
     known = claims()
     chosen = select(what, readings)

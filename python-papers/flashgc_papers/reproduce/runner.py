@@ -33,7 +33,7 @@ class Table:
 
     @property
     def has_numbers(self) -> bool:
-        """True if there are numbers of ours: not where all was interrupted.
+        """True if there are measured numbers, which are missing if everything was interrupted.
 
         The columns whose names begin with "published" are the paper's.
         """
@@ -80,7 +80,7 @@ class Outcome:
     size: Size
     task: Task
     verdict: Verdict
-    #: One or two sentences.
+    #: The reason in one or two sentences.
     why: str
     #: The heading of the rows' labels.
     heading: str = ""
@@ -88,7 +88,7 @@ class Outcome:
     figures: tuple[Figure, ...] = ()
     #: Notes for readers: findings, things that are odd.
     notes: tuple[str, ...] = ()
-    #: Wrong engines that were asked for the same.
+    #: The trials of wrong engines on the same claim.
     trials: tuple[Trial, ...] = ()
     #: The verdict under each reading of the paper, that of the chosen one first; empty where the
     #: paper leaves nothing open.
@@ -129,10 +129,10 @@ def conclude(
     figures: Sequence[Figure] = (),
     notes: Sequence[str] = (),
 ) -> Outcome:
-    """The outcome of a claim with these rows, whose labels are of ``heading``.
+    """The outcome of a claim with these rows; ``heading`` is the heading of their labels.
 
-    Here stand-ins lose the right to be met: in kind they are if sign, order and rough size are the
-    published ones. So do rows whose runs still move, and rows to which a reading was fitted.
+    Rows are graded here. Rows on stand-ins are at best met in kind, if sign, order and rough size
+    agree. Rows with unsteady runs, and rows to which a reading was fitted, do not count as met.
     """
     for figure in figures:
         # Files and the page have the figures of all papers by their names.
@@ -164,12 +164,12 @@ def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
-    """The outcome of a claim of which nothing was run."""
+    """The outcome of a claim that was not run."""
     return Outcome(claim, size, task, Verdict.NOT_RUN, why)
 
 
 class Runner(Protocol):
-    """Describes what a claim needs, and judges what came of it."""
+    """Describes the work of a claim, and judges its results."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Return the task of ``claim`` at ``size``."""

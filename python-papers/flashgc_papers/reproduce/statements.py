@@ -41,7 +41,7 @@ class Rows:
     def of(cls, outcomes: Outcomes, claim: str, patterns: Sequence[str] = ()) -> Rows:
         """The rows whose labels match one of ``patterns`` (``*`` is anything); all without any.
 
-        Raises :class:`NotMeasuredError` where the claim was not asked for or has no such row.
+        Raises :class:`NotMeasuredError` if the claim was not run or has no such row.
         """
         if claim not in outcomes:
             raise NotMeasuredError(f"{claim} was not asked for")
@@ -143,7 +143,7 @@ class Statement:
     """Something that a paper states."""
 
     paper: str
-    #: Section, table or figure.
+    #: The section, table or figure of the paper.
     place: str
     what: str
     #: The claim that checks it; empty if none does.
@@ -162,7 +162,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the table: a statement beside what was measured."""
+    """A line of the table: a statement with the measured values."""
 
     statement: Statement
     reading: str
@@ -209,7 +209,7 @@ def parse(text: str, place: str) -> tuple[Statement, ...]:
 def table(paper: str, outcomes: Outcomes) -> list[Line]:
     """The statements of a paper whose claims are among ``outcomes``.
 
-    Those without a claim are there where all of the paper's claims are.
+    Statements without a claim are included if all of the paper's claims are.
     """
     of_paper = [statement for statement in statements() if statement.paper == paper]
     every = whole(paper, outcomes)
@@ -246,7 +246,7 @@ def _published(rows: Sequence[Row]) -> str:
 
 
 def _measured(rows: Rows) -> str:
-    """The measured figures of few rows; of many how many hold, and how far numbers are off."""
+    """The measured figures of few rows; for many, the number that hold and the largest error."""
     written = "; ".join(_short(row) for row in rows.rows)
     if rows.of_all == 1 or (rows.of_all <= FEW and len(written) <= SHORT):
         return written
@@ -281,7 +281,7 @@ def _short(row: Row) -> str:
 
 
 def _cause(statement: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
-    """The argument that the file has, the contradiction, or why the rows were missed."""
+    """The argument in the file, the contradiction, or the reasons why rows were missed."""
     replayed = rows.claim.input is Input.TRACE and not any(row.stand_in for row in rows.rows)
     argued = statement.cause if statement.under in ("", reading) and not replayed else ""
     if verdict is Verdict.CONTRADICTED:
@@ -304,8 +304,8 @@ Place = tuple[str, ...]
 class Sentence:
     """A sentence on outcomes.
 
-    ``text`` has fields as ``str.format`` has them: ``{gain.mean:.1f}`` is the measured number of
-    the rows named ``gain``, and :class:`Rows` has what else there is.
+    ``text`` has fields as in ``str.format``: ``{gain.mean:.1f}`` is the measured number of the
+    rows named ``gain``. :class:`Rows` has the other fields.
 
     >>> Sentence("The gain is {gain.mean:.1f}%.", {"gain": ("zombie.fig5", "*h = 6*")}).filled({})
     ''
@@ -319,7 +319,7 @@ class Sentence:
     met: Sequence[str] = ()
     #: Names of rows that must be missed, each.
     missed: Sequence[str] = ()
-    #: Names of rows of which at least one must not be as published.
+    #: Names of rows; at least one of these rows must not be as published.
     partly: Sequence[str] = ()
     #: Names of rows that must be measured on stand-ins, each.
     stand_ins: Sequence[str] = ()
@@ -395,7 +395,7 @@ def summaries() -> Mapping[str, Summary]:
 
 
 def whole(paper: str, outcomes: Outcomes) -> bool:
-    """True if all claims of a paper are among ``outcomes``: of a part there is no summary."""
+    """True if all claims of a paper are among ``outcomes``; only then it has a summary."""
     return all(claim.id in outcomes for claim in claims().select((paper,)))
 
 
@@ -405,7 +405,7 @@ def reading_line(paper: str, outcomes: Outcomes) -> str:
 
 
 def paragraph(paper: str, outcomes: Outcomes) -> str:
-    """The paragraph on a paper, or nothing where only a part of it was asked for."""
+    """The paragraph on a paper; empty if only a part of its claims was run."""
     if not whole(paper, outcomes):
         return ""
     texts = (sentence.filled(outcomes) for sentence in summaries()[paper].sentences)

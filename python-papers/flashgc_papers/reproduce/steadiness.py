@@ -1,7 +1,7 @@
-"""Steadiness of the runs that a row rests on.
+"""Steadiness of the runs that a row depends on.
 
-While a row is judged, each result that it takes is noted. So a row cannot leave out its runs: one
-that takes nothing rests on all runs of its claim.
+While a row is judged, each result that it uses is recorded. So a row cannot leave out its runs. A
+row that uses no result depends on all runs of its claim.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from flashgc.results import Drift, Result
 
 V = TypeVar("V")
 
-#: The keys that were taken while a row is judged; ``None`` where none is.
+#: The keys used while a row is judged; ``None`` at other times.
 _TAKEN: ContextVar[set[str] | None] = ContextVar("taken", default=None)
 
 #: A figure that changes by less than this share counts as unchanged.
 _NOTHING = 0.002
-#: Findings of a figure that moves, whatever its halves say.
+#: Findings that make a figure unsteady, whatever its halves show.
 _MOVING = {"burst", "overload"}
 
 
 class Noted(Mapping[str, V]):
-    """A mapping of measurements that notes what is taken from it."""
+    """A mapping of measurements that records the keys that are used."""
 
     def __init__(self, kept: Mapping[str, V]) -> None:
         self._kept = kept
@@ -48,7 +48,7 @@ class Noted(Mapping[str, V]):
 
 @contextmanager
 def noting() -> Iterator[set[str]]:
-    """Gives the set of keys that are taken from mappings of measurements in the meantime."""
+    """Yields the set of keys that are used from mappings of measurements during the block."""
     taken: set[str] = set()
     token = _TAKEN.set(taken)
     try:
@@ -58,21 +58,21 @@ def noting() -> Iterator[set[str]]:
 
 
 class Runs(NamedTuple):
-    """The simulations that a figure rests on: how many, and how many of them are not steady."""
+    """The number of simulations that a figure depends on, and of unsteady ones among them."""
 
     all: int = 0
-    #: Simulations whose figures still move in the measured part.
+    #: The number of simulations whose figures drift in the measured part.
     moving: int = 0
-    #: Simulations that are not known to be steady, nor to move.
+    #: The number of simulations that are not known to be steady or to drift.
     unknown: int = 0
 
 
 def runs_of(results: Sequence[Result]) -> Runs:
     """The steadiness of ``results``.
 
-    Runs that differ in their seed alone are tested together. The more such groups there are, the
-    more often one of them seems to move by chance, and the further from chance each has to be. A
-    life is whole, and is asked nothing.
+    Runs that differ only in their seed are tested together. With more such groups, one of them is
+    more likely to drift by chance, so the limit is higher. Runs until the end of a drive's life are
+    not tested.
     """
     groups: dict[str, list[Result]] = {}
     for result in results:

@@ -1,7 +1,7 @@
 """Comparisons of measured values with published ones: one function for each kind of claim.
 
-Each returns a :class:`Judgement`, a verdict and why, in words with the numbers. They know neither
-papers nor simulations.
+Each returns a :class:`Judgement`: a verdict, and the reason in words with numbers. The functions
+know neither papers nor simulations.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Verdict(StrEnum):
     #: Sign, order and rough size are the published ones, on something that stands in for what the
     #: paper used.
     IN_KIND = "met-in-kind"
-    #: It holds under a reading or a preset that was chosen by this very figure: it proves nothing,
-    #: and is not counted as met.
+    #: The statement holds under a reading or a preset that was chosen by this figure. So it proves
+    #: nothing, and does not count as met.
     FITTED = "fitted"
-    #: It would hold, but the figures of its runs still move: it is not counted as met.
+    #: The statement would hold, but its runs are not steady. It does not count as met.
     UNSTEADY = "unsteady"
-    #: Would be met by wrong engines too: it proves nothing, and is not counted as met.
+    #: Wrong engines meet the statement, too. So it proves nothing, and does not count as met.
     BLIND = "does-not-discriminate"
-    #: Not met, and it could not be: the paper's own figures exclude each other.
+    #: Not met, and it cannot be met, because the paper's own figures exclude each other.
     CONTRADICTED = "contradicts-itself"
     MISSED = "missed"
     NOT_RUN = "not-run"
@@ -59,7 +59,7 @@ class Value:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Value:
-        """The mean of one value a run, with its interval.
+        """The mean of the runs' values, with its interval.
 
         >>> Value.of([50.0, 40.0])
         Value(mean=45.0, ci95=63.53)
@@ -73,8 +73,8 @@ class Value:
     def median_of(cls, values: Sequence[float]) -> Value:
         """The median of six values or more, with an interval that needs no variance.
 
-        Its ends are two of the values: the innermost ones that have the median of the distribution
-        between them with 95%, whatever its tails are. ``ci95`` is half the distance of the two.
+        The ends are the two innermost values that have the distribution's median between them with
+        95%, for any distribution. ``ci95`` is half their distance.
 
         >>> Value.median_of([1, 2, 3, 5, 6, 91])
         Value(mean=4.0, ci95=45.0)
@@ -122,7 +122,7 @@ _ROUNDING = 1e-12
 def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
     """Met if the measured mean is within ``tol`` of the published value.
 
-    The interval is no excuse: it is only named where it is wider than the tolerance.
+    A wide interval does not help: it is only mentioned if it is wider than the tolerance.
     """
     off = measured.mean - published
     limit = tol.of(published)
@@ -207,7 +207,7 @@ def over(measured: Value, least: float, why: str = "") -> Judgement:
 def beyond(measured: Value, least: float) -> Judgement:
     """Met if an effect above a published lower bound is within a factor of 1.5 of it.
 
-    The bound says no size beyond, so that whatever is much larger has none that was published.
+    The paper gives no size beyond the bound, so a much larger effect does not agree with it.
 
     >>> beyond(Value(50.3, 0.5), 35).why
     '1.44 times the published bound'
@@ -234,7 +234,7 @@ def up_to(measured: Value, most: float) -> Judgement:
 def falling(series: Sequence[Value], names: Sequence[str]) -> Judgement:
     """Met if no value is above the one before it, and the last is below the first.
 
-    Two values are told apart by more than the sum of their half widths.
+    Two values count as different if they differ by more than the sum of their half widths.
     """
     return _monotone(series, names, -1)
 
@@ -266,7 +266,7 @@ def least(
 ) -> Judgement:
     """Met if the parameter with the least value lies in ``lo`` to ``hi``.
 
-    Says by how much the best outside is worse, and whether the intervals tell them apart.
+    The reason says by how much the best value outside is worse, and if that is significant.
     """
     ranked = sorted(range(len(values)), key=lambda at: values[at].mean)
     best = ranked[0]
@@ -282,16 +282,16 @@ def least(
 
 
 def true(holds: bool, why: str) -> Judgement:
-    """A part of a statement that is worked out elsewhere."""
+    """A judgement of a condition that the caller has computed."""
     return Judgement(Verdict.MET if holds else Verdict.MISSED, why)
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a statement whose parts have these.
 
-    One missed part is a missed statement, and nothing is met that was not run whole, or whose runs
-    are not steady. Parts to which a reading was fitted, and those that tell a right engine from no
-    wrong one, are not counted, unless there are no others.
+    One missed part makes the statement missed. Unless every part was run and is steady, it is not
+    met. Parts to which a reading was fitted, and parts that detect no wrong engine, do not count
+    unless there are no others.
 
     >>> together([Verdict.MET, Verdict.NOT_RUN])
     <Verdict.NOT_RUN: 'not-run'>
@@ -310,7 +310,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def relative(measured: float, published: float) -> float:
-    """The difference from what is published, as a share of it; NaN where that is 0."""
+    """The difference from the published value, as a share of it; NaN if that is 0."""
     return measured / published - 1 if published else math.nan
 
 

@@ -55,7 +55,7 @@ def _by_verdict(written: Sequence[Line]) -> list[Group]:
 
 
 def tally(rows: Sequence[Row]) -> list[tuple[Verdict, int]]:
-    """The number of rows with each verdict that there is."""
+    """The number of rows with each verdict, without verdicts that no row has."""
     counts = [(verdict, sum(row.verdict is verdict for row in rows)) for verdict in Verdict]
     return [(verdict, count) for verdict, count in counts if count]
 

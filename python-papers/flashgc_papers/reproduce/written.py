@@ -1,7 +1,7 @@
 """Runs simulations with policies written in Python in place of built-in ones.
 
 A wrong engine may be a formula that no option of the engine gives. Its policy is then written in
-Python. Results are kept apart by the text of its file.
+Python. Its results are stored under a digest of the text of its file.
 """
 
 from __future__ import annotations

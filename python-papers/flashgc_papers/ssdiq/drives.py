@@ -17,11 +17,11 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
 
 DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}
-#: Parts of 64 of a drive that are simulated: those of the presets.
+#: The presets simulate 1/64 of a drive.
 PRESET = 1
-#: The number of parts for rows in which single pages matter; the quick size has no such rows.
+#: The simulated 64ths for rows in which single pages matter; the quick size has no such rows.
 LARGER = {Size.QUICK: 0, Size.DEFAULT: 16, Size.FULL: 64}
-#: Drive writes before the clock starts, and requests.
+#: Drive writes of the warm-up, and measured requests.
 LENGTHS = {Size.QUICK: (2, 100_000), Size.DEFAULT: (5, 500_000), Size.FULL: (5, 500_000)}
 
 

@@ -1,4 +1,4 @@
-"""The drive of SSD-iq's simulator as simulations, its write buffer, and the model beside it.
+"""The drive of SSD-iq's simulator as simulations, with its write buffer, and the model.
 
 Its greedy collects only when no block is erased, compacts the victim in place and writes on in it:
 one write frontier and no erased block in reserve, which is our ``single``. Among equals it takes
@@ -25,16 +25,16 @@ TWO_R_GREEDY = "2r-greedy:ties=lowest"
 TWO_R_FIFO = "2r-fifo"
 #: The frontier of each victim policy.
 FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
-#: Drive writes before them: 2R-greedy moves for longer under skew.
+#: Drive writes of the warm-up; 2R-greedy takes longer to become steady under skew.
 WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 4, TWO_R_FIFO: 1}
-#: Drive writes of a run, and runs.
+#: Drive writes per run, and the number of runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
-#: With the buffer, which costs more time than the drive.
+#: The same with the buffer, which is slower to simulate than the drive.
 BUFFERED = {**LENGTHS, Size.DEFAULT: (3, 1)}
 
 
 def zones(hot: Cell) -> str:
-    """So large a share of the writes to the rest of the pages: 0.9 is 90% to 10%."""
+    """A workload with this share of writes to a hot part: 0.9 is 90% of writes to 10% of pages."""
     share = float(hot)
     return "uniform" if share == 0.5 else f"hotcold:f={1 - share:g},r={share:g}"
 
@@ -83,7 +83,7 @@ def separation(workload: str) -> Computation:
 
 
 def amplification(measured: Measured, key: str) -> Value:
-    """Pages programmed a page that the application wrote, whether it reached the drive or not."""
+    """Programmed pages per page that the application wrote, including buffered writes."""
     value = measured.value(key)
     host = measured.result(key).host
     if host is None:

@@ -1,4 +1,4 @@
-"""Wrong engines for SSD-iq's simulator: what ``mutants.toml`` names of them."""
+"""Functions for the wrong engines for SSD-iq's simulator, which ``mutants.toml`` names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flashgc_papers.reproduce.mutants import Change
 
 
 def _given(**values: Any) -> Change:
-    """Sets options, and parameters of the model, that are given; not of the measured drives."""
+    """Sets those options and model parameters that are present, except for the measured drives."""
 
     def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if "device" in options:

@@ -31,7 +31,7 @@ class _Column:
     ours = "simulation"
 
     def value(self, measured: Measured, workload: str) -> Value:
-        """The measured value that stands beside a published one."""
+        """The measured value to compare with a published one."""
         return experiment.amplification(measured, workload)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

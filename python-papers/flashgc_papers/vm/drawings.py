@@ -1,4 +1,4 @@
-"""Pictures of Ji and Shin's figures: every program beside the mean over them."""
+"""Pictures of Ji and Shin's figures: every program, and the mean of all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def over_schemes(
 
 
 def over_sizes(parts: Mapping[str, Curves], sizes: Sequence[int], x_label: str) -> Drawing:
-    """A panel a part, by its label, over sizes that double."""
+    """Draw a panel for each part, by its label, over sizes that double."""
     from flashgc import plot
 
     panels = [_panel(label, sizes, curves, lines=True) for label, curves in parts.items()]
@@ -67,7 +67,7 @@ def _panel(label: str, at: Sequence[int], curves: Curves, *, lines: bool) -> Pan
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean of those that are known.
+    """The mean of the values that are not NaN.
 
     >>> _mean([1.0, math.nan, 2.0])
     1.5

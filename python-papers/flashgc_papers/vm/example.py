@@ -21,13 +21,13 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.experiment import SCHEMES, merges, swap
 
 FOLDER = Path(__file__).resolve().parent / "worked"
-#: Pages of the cache in the traces: of the figures, and of those with one duplicate only.
+#: The cache's size in pages, by trace.
 CACHED = {"figure": 6, "evicted": 6, "mru-dirty": 5, "mru-clean": 5, "lru-dirty": 5, "lru-clean": 5}
 PAGE = 512
 
 #: Erases and copies of Figures 1 and 2 with the times of section V.A: (2 + 1) 2 ms + n 0.225 ms.
 COST_MS = {"DU-GC": 7.8, "DA-GC": 6.9}
-#: The part of the paper's example that the runs are.
+#: A sentence that the runs are the paper's whole example.
 WHOLE = "the worked example has all of its reads and writes"
 
 
@@ -50,13 +50,13 @@ def example(trace: str, scheme: str) -> Simulation:
 
 @runner("vm.fig1-3")
 class Figures:
-    """Figures 1 to 3: how many pages the collection of PBN 3 moves, and which turn dirty."""
+    """Figures 1 to 3: the pages that the collection of PBN 3 moves, and those that turn dirty."""
 
     #: LDA-BM and LDA-BM with LDE, with victims in turn.
     FURTHER = ("LDA-GC2", "LDA-GC4")
 
     def task(self, claim: Claim, _size: Size) -> Task:
-        """One collection a scheme."""
+        """One collection for each scheme."""
         schemes = [*map(str, claim.column("policy")), *self.FURTHER]
         return Task(
             {
@@ -68,7 +68,7 @@ class Figures:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Pages migrated, what that costs, and pages that change their state."""
+        """Judge migrated pages, their cost, and pages that change their state."""
         rows = [self._moved(claim, measured, *row) for row in claim.rows]
         rows += [self._cost(measured, scheme, cost) for scheme, cost in COST_MS.items()]
         # P1 and P9 turn dirty; LDA-BM copies P1; LDE writes P2 and makes it clean.
@@ -131,7 +131,7 @@ class States:
     """Table I: the state of one duplicated page after the collection."""
 
     def task(self, claim: Claim, _size: Size) -> Task:
-        """One collection a state and scheme."""
+        """One collection for each state and scheme."""
         return Task(
             {
                 f"{before} {column}": example(str(before).lower().replace(" ", "-"), scheme)
@@ -143,7 +143,7 @@ class States:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a cell."""
+        """Judge a row for each cell of the table."""
         rows = [
             self._row(measured, str(before), column, str(claim.column(column)[at]))
             for at, before in enumerate(claim.column("before"))

@@ -44,17 +44,17 @@ FURTHER = {"LDA-P": "lda-p"}
 #: The drive of the paper, section V.A, and the middle of its sweeps.
 PAGE, BLOCK = "2KiB", 64
 CACHE, LOGS = 4, 32
-#: Erased blocks that are never used cost nothing: room for every number of log blocks.
+#: Unused erased blocks cost nothing, so there are enough for every number of log blocks.
 SPARE = "90%"
-#: Runs with a page map, by the end of their names, and what it has to spare.
+#: The end of the names of runs with a page map, and their spare factor.
 MAPPED, PAGE_MAPPED_SPARE = " on a page map", "20%"
-#: Passes over each recording, at every size. The paper's traces are of one execution each. One
-#: pass over ours is one too, but the programs are smaller, and three of five then collect nothing.
-#: So these are as few as give every program that writes a hundred collections with DU-GC in the
-#: middle of the sweeps, under both readings: 103 to 3926 under the first.
+#: Passes over each recording, at every size. The paper's traces are of one execution each. With one
+#: pass, three of our five smaller programs have no collections. Five is the least number that gives
+#: every writing program a hundred collections with DU-GC in the middle of the sweeps, under both
+#: readings: 103 to 3926 under the first.
 PASSES = 5
-#: Passes where the victim window adapts: it takes a step every 16 collections at best, and there
-#: are four times the log blocks to fill.
+#: Passes if the victim window adapts: it changes at most every 16 collections, and there are four
+#: times as many log blocks to fill.
 PASSES_TO_ADAPT = 24
 
 #: The paper leaves open how large the regions of its page cache are, whether FAST has its
@@ -63,12 +63,12 @@ READINGS = readings_of("vm")
 
 
 def programs() -> dict[str, Path]:
-    """The recorded programs by name; none where there is no clone."""
+    """The recorded programs by name; empty outside a clone."""
     return _recordings(FOLDER)
 
 
 def mixtures() -> dict[str, Path]:
-    """The mixtures by name; none where there is no clone."""
+    """The mixtures by name; empty outside a clone."""
     return {f"order-{name}": path for name, path in _recordings(MIXTURES).items()}
 
 
@@ -94,7 +94,7 @@ def alone(passes: int = PASSES) -> Recorded:
 
 
 def together() -> Recorded:
-    """The mixtures, once: they are large enough."""
+    """The mixtures, with one pass, because they are long enough."""
     recordings = mixtures()
     return Recorded(
         recordings, 1, f"five programs that take turns, once, in {len(recordings)} orders"
@@ -111,7 +111,7 @@ def drive(
     window: str = "",
     passes: int = PASSES,
 ) -> Simulation:
-    """A program on the paper's drive, ``cache`` in MiB; ``window`` in place of the reading's."""
+    """A program on the paper's drive; ``cache`` is in MiB, ``window`` replaces the reading's."""
     window = window or reading["window"]
     weighed = f",window={window}" if window else ""
     return simulation(
@@ -148,7 +148,7 @@ def page_mapped(program: Path, scheme: str, reading: Reading) -> Simulation:
 
 
 def task(simulations: Mapping[str, Simulation], recorded: Recorded) -> Task:
-    """The task with these simulations of recordings, or why there is none."""
+    """The task with these simulations, or one that says why there are no recordings."""
     if not recorded.recordings:
         return Task(not_run=ABSENT)
     return Task(

@@ -60,7 +60,7 @@ class _Schemes(UnderReading):
 
     @staticmethod
     def relative(measured: Measured, heading: str, scheme: str, on: str = "") -> dict[str, float]:
-        """The figure of each program against DU-GC's, on FAST or what ``on`` says."""
+        """The figure of each program divided by DU-GC's, on FAST or on the mapping ``on``."""
         figure, shares = FIGURES[heading], {}
         for name in experiment.programs():
             base = figure(measured.result(f"{name} DU-GC{on}"))
@@ -111,7 +111,7 @@ class _Schemes(UnderReading):
 
 @runner_under("vm.fig5")
 class InputOutputTime(_Schemes):
-    """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
+    """Figure 5: mean total I/O time over the programs; and section III's claim on page maps."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The runs of all figures, and those of page maps."""
@@ -126,7 +126,7 @@ class InputOutputTime(_Schemes):
         return dataclasses.replace(whole, simulations={**whole.simulations, **mapped})
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row for each inequality, and one for what each scheme saves."""
+        """Judge a row for each inequality, and one for the saving of each scheme."""
         rows = [self._mapped(measured)]
         rows += [self._below(measured, *pair) for pair in _pairs(claim.holds)]
         rows.append(self._da(measured))
@@ -211,7 +211,7 @@ def _pairs(holds: str) -> list[tuple[str, str]]:
     return pairs
 
 
-#: Figure 8: whose collections migrate fewer pages than whose.
+#: Figure 8: pairs of schemes; collections of the first migrate fewer pages.
 _FEWER_MIGRATIONS = (
     ("LDA-GC1", "DA-GC"),
     ("LDA-GC3", "LDA-GC2"),
@@ -219,13 +219,13 @@ _FEWER_MIGRATIONS = (
     ("LDA-GC4", "DA-GC"),
     ("DA-GC", "LDA-GC2"),
 )
-#: Figure 10: whose collections cost more than those of LDA-GC5.
+#: Figure 10: schemes whose collections cost more than those of LDA-GC5.
 _DEARER = ("DA-GC", "LDA-GC1", "LDA-GC2", "LDA-GC3", "LDA-GC4")
 
 
 @runner_under("vm.fig6-10")
 class Parts(_Schemes):
-    """Figures 6 to 10 and Table IV: what the I/O time is made of."""
+    """Figures 6 to 10 and Table IV: the parts of the I/O time."""
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each part of the statement."""
@@ -265,7 +265,7 @@ class Parts(_Schemes):
         ]
 
     def _below(self, measured: Measured, heading: str, less: str, more: str) -> Row:
-        """A figure of one scheme below another's, on the mean."""
+        """A row: the mean figure of one scheme is below another's."""
 
         def judge() -> tuple[str, Judgement]:
             first, other = (self.mean(measured, heading, name) for name in (less, more))
@@ -278,7 +278,7 @@ class Parts(_Schemes):
     def _row(
         self, measured: Measured, heading: str, scheme: str, published: int | Sequence[float]
     ) -> Row:
-        """A figure against DU-GC's: how many percent more, from and to; or only the sign."""
+        """A row: the change of a figure against DU-GC's in percent, a range; or only its sign."""
 
         def judge() -> tuple[Value | str, Judgement]:
             shares = self.relative(measured, heading, scheme)

@@ -49,7 +49,7 @@ class Sizes(UnderReading):
     COMPARED = ("DU-GC", "LDA-GC3", "LDA-GC5")
 
     def task(self, _claim: Claim, _size: Size) -> Task:
-        """A run an order, scheme and point."""
+        """A run for each order, scheme and point."""
         simulations, reading, recorded = {}, self.reading, together()
         for name, path in recorded.recordings.items():
             for scheme in self.COMPARED:
@@ -65,7 +65,7 @@ class Sizes(UnderReading):
         return task(simulations, recorded)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge if the gain rises along each, and what N_dup does."""
+        """Judge if the gain grows along each axis, and how N_dup changes."""
         rows = [
             self._rises(measured, scheme, kind) for scheme in self.COMPARED[1:] for kind in POINTS
         ]
@@ -148,7 +148,7 @@ class Sizes(UnderReading):
     def _curve(
         self, measured: Measured, name: str, scheme: str, kind: str
     ) -> dict[str, list[float]]:
-        """I/O time, what is saved of DU-GC's, and N_dup of one order; NaN where there is none."""
+        """I/O time, its saving against DU-GC in percent, and N_dup of one order; NaN if unknown."""
         curve: dict[str, list[float]] = {TIME: [], SAVED: [], EXCLUDED: []}
         for point in POINTS[kind]:
             result = measured.results.get(f"{name} {scheme} {kind} {point}")
@@ -186,7 +186,7 @@ class Sizes(UnderReading):
 
 
 class _Windows(UnderReading):
-    """LDA-GC5 with 128 log blocks and a window of this many of them, on each of some recordings."""
+    """LDA-GC5 with 128 log blocks and several victim windows, on each of some recordings."""
 
     @staticmethod
     def recorded() -> Recorded:
@@ -198,7 +198,7 @@ class _Windows(UnderReading):
         raise NotImplementedError
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """A run a recording and window."""
+        """A run for each recording and window."""
         recorded = self.recorded()
         simulations = task(
             {
@@ -231,7 +231,7 @@ class VictimWindow(_Windows):
     """Figure 13: I/O time over windows of fixed size."""
 
     def windows(self, size: Size) -> list[str]:
-        """Windows of the statement alone at the quick size, all of the paper's at the others."""
+        """Only the windows of the statement at the quick size, otherwise all of the paper's."""
         return [str(window) for window in (WINDOWS if size is not Size.QUICK else STATED)]
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -246,7 +246,7 @@ class VictimWindow(_Windows):
         return conclude(claim, measured, rows, heading="statement", figures=[figure])
 
     def _mean(self, measured: Measured, window: int) -> Value:
-        """I/O time of that of the unlimited window, mean over the orders."""
+        """I/O time divided by that of the unlimited window, mean over the orders."""
         return Value.of([self.share(measured, name, str(window)) for name in mixtures()])
 
     def _falls(self, measured: Measured) -> Row:
@@ -304,16 +304,16 @@ class Adaptive(_Windows):
 
     @staticmethod
     def recorded() -> Recorded:
-        """Programs by themselves, again and again: the window takes its steps slowly."""
+        """Single programs with many passes, because the window changes slowly."""
         return alone(PASSES_TO_ADAPT)
 
     def windows(self, _size: Size) -> list[str]:
-        """Adaptive ones, in steps of 4."""
+        """Adaptive windows with several start values and steps of 4."""
         return [f"adaptive-{start}-4" for start in self.STARTS]
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a program and first window."""
-        # Page cache or log blocks hold these whole.
+        """Judge a row for each program and start value."""
+        # The page cache or the log blocks hold all of these programs.
         idle = [
             name
             for name in programs()

@@ -1,4 +1,4 @@
-"""Pictures of Zombie Chasing's Figures 5 to 9: what is written, and what is saved of it."""
+"""Pictures of Zombie Chasing's Figures 5 to 9: write amplification and its savings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ALL_H = (3, 6, 10, 20, 50)
 
 @dataclass(frozen=True)
 class Saving:
-    """A panel of percents that collectors save of others' figure, and what the paper prints."""
+    """A panel of savings in percent of collectors against others, with published values."""
 
     label: str
-    #: Each collector with that it is compared with.
+    #: Pairs of a collector and the one that it is compared with.
     pairs: Sequence[tuple[str, str]]
     of: Callable[[Measured, str, str], Value]
     published: Sequence[Point] = ()
@@ -38,7 +38,7 @@ class Saving:
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis: its values, and the run of a collector at one."""
+    """The horizontal axis: its values, and the name of a collector's run at a value."""
 
     label: str
     points: Sequence[float]
@@ -47,7 +47,7 @@ class Axis:
 
 
 def over_h(cache: float = 4) -> Axis:
-    """Everything against h, with ``cache`` GiB."""
+    """The axis over h, with a cache of ``cache`` GiB."""
     return Axis("h, %", ALL_H, lambda name, h: key(name, h, cache))
 
 
@@ -70,7 +70,7 @@ def figure(
 def _table(
     measured: Measured, names: Sequence[str], axis: Axis, savings: Sequence[Saving]
 ) -> Table:
-    """Write amplification and seconds of each collector, then savings; nothing where not run."""
+    """Write amplification and seconds of each collector, then savings; empty if not run."""
 
     def written(name: str, at: float) -> tuple[float | None, ...]:
         value = measured_or(None, lambda: amplification(measured, axis.run(name, at)))

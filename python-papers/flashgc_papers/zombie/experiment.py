@@ -1,14 +1,14 @@
 """Zombie Chasing's drive, host and micro-benchmark as simulations, and what is read from them.
 
-The claims themselves are in the modules ``figures``, ``waits``, ``tpcc`` and
-``waits``; what becomes of them when one answer of the chosen reading is another is in ``readings``.
+The claims are in the modules ``figures``, ``waits``, ``tpcc``, ``live``, ``raw`` and
+``transactions``. The module ``readings`` changes single answers of the chosen reading.
 
 The micro-benchmark runs on the drive with a clock: sixteen threads, each with one request under
 way, ask a page cache that writes back at the drive's own speed. The measured part has the paper's
 312 500 writes and the reads that go with them. A quick run has one bank of the drive with its
-share of the addresses, the memory, the threads and the requests: banks are collected one by one,
-and random requests are spread over them. The queue stays as deep: the daemon has up to 128 pages
-under way on any drive, and reads behind them would wait for all.
+share of the addresses, the memory, the threads and the requests, because banks collect
+independently and random requests are spread over them. The queue depth stays the same: the daemon
+has up to 128 pages under way on any drive, and reads after them would wait for all.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 BLOCKS, BLOCK, PAGE, PAGE_BYTES = 16384, 128, "16KiB", 16384
 SPARE = "5.7%"
 BANKS, THREADS = 4, 16
-#: 5.12 GB.
+#: The number of writes of 16 KiB: 5.12 GB in all.
 WRITES = 312_500
-#: Requests a second, and pages the drive writes a second: the host's clock before the drive's.
+#: Requests per second, and pages per second that the drive writes, for hosts of counting drives.
 RATE, SPEED = 10_000, 1_000
 
 #: Table 1 and section 5.2.4: victim policy, and whether there is a zombie block.
@@ -44,13 +44,13 @@ COLLECTORS = {
     "ZGC-GD-NZ": ("z-greedy", "no"),
     "ZGC-CB-NZ": ("z-cost-benefit", "no"),
 }
-#: Each with what it is compared with.
+#: Pairs of a collector and the one that it is compared with.
 PAIRS = (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB"))
-#: Milliseconds that the prototype looks for a victim in a bank of 4096 blocks (section 5.2.2);
-#: those of the parents, which weigh the same blocks, are not given and taken to be the same.
+#: Milliseconds of a victim search in a bank of 4096 blocks (section 5.2.2). The paper gives them
+#: for ZGC. GC compares the same blocks, so it gets the same times.
 SEARCH = {"GD": 3.19, "CB": 7.65}
 
-#: Runs, each with its own requests.
+#: The number of runs, each with its own requests.
 RUNS = {Size.QUICK: 3, Size.DEFAULT: 4, Size.FULL: 8}
 #: Drive writes before the measured part, under a reading that has no other answer.
 WARMUP = {Size.QUICK: "1x", Size.DEFAULT: "2x", Size.FULL: "8x"}
@@ -59,7 +59,7 @@ WARMUP = {Size.QUICK: "1x", Size.DEFAULT: "2x", Size.FULL: "8x"}
 #: of zero does, how much memory its page cache has, in which order requests are served, and whether
 #: those of a bank wait while it collects.
 READINGS = readings_of("zombie")
-#: The reading that verdicts are of.
+#: The reading that decides verdicts.
 CHOSEN = READINGS[0]
 
 
@@ -70,7 +70,7 @@ def collector(reading: Reading, name: str) -> dict[str, str]:
 
 
 def part_of(size: Size, banks: int) -> int:
-    """The factor by which what is simulated is smaller than the drive: a quick run has one bank."""
+    """The drive's size divided by the simulated part: a quick run simulates one bank."""
     return banks if size is Size.QUICK else 1
 
 
@@ -176,20 +176,20 @@ def amplification(measured: Measured, name: str) -> Value:
 
 
 def gain(measured: Measured, less: str, more: str) -> Value:
-    """By how many percent the write amplification of ``less`` is below that of ``more``.
+    """The percentage by which the write amplification of ``less`` is below that of ``more``.
 
-    Runs of the same number have the same requests: their ratios are what is averaged.
+    Runs of the same number have the same requests, so the mean is that of their ratios.
     """
     return saved(*(amplifications(measured, name) for name in (less, more)))
 
 
 def saved(less: Sequence[float], more: Sequence[float]) -> Value:
-    """By how many percent values are below others, in pairs."""
+    """The percentage by which values are below others, from pairs."""
     return Value.of([100 * (1 - low / high) for low, high in zip(less, more, strict=True)])
 
 
 def overhead(measured: Measured, less: str, more: str) -> Value:
-    """By how many percent ``less`` copies fewer pages a host write than ``more``."""
+    """The percentage by which ``less`` copies fewer pages per host write than ``more``."""
     runs = (amplifications(measured, name) for name in (less, more))
     pairs = list(zip(*runs, strict=True))
     if any(other <= 1 for _, other in pairs):
@@ -210,7 +210,7 @@ def gain_row(
 ) -> Row:
     """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
 
-    So does the end of its interval. ``figure`` is what the reason tells of each.
+    The end of its interval must do so, too. ``figure`` gives the value of each for the reason.
     """
 
     def judge() -> tuple[Value, Judgement]:
@@ -252,7 +252,7 @@ def both(
 
 
 def below_row(label: str, most: float, measure: Callable[[], Value], why: Callable[[], str]) -> Row:
-    """A row that is met if what is measured is below this many percent."""
+    """A row that is met if the measured value is below ``most`` percent."""
 
     def judge() -> tuple[Value, Judgement]:
         value = measure()
@@ -262,7 +262,7 @@ def below_row(label: str, most: float, measure: Callable[[], Value], why: Callab
 
 
 def known(result: Result) -> tuple[float, float]:
-    """Zombies that the drive knows of: MB of the whole drive, and percent of what is dirty."""
+    """Zombies that the drive knows: MB on the whole drive, and percent of the dirty pages."""
     host = host_of(result)
     share = host.known_share
     if share is None:

@@ -41,7 +41,7 @@ from flashgc_papers.zombie.timed import saved, saved_row, seconds, taken
 
 FOLDER = Path(__file__).resolve().parent / "worked"
 TRACE = FOLDER / "figure.csv"
-#: The traces of Equation 2, by the zombies of a block beside half of its invalid pages.
+#: The traces for Equation 2, with zombies below or above half of a block's invalid pages.
 BOUNDS = {"below": FOLDER / "below-half.csv", "above": FOLDER / "above-half.csv"}
 
 
@@ -80,7 +80,7 @@ class Example:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Copies of both collections, and that the hints came true."""
+        """Judge the copies of both collections, and that hinted pages were overwritten."""
         rows = [self._copies(claim, measured, *row) for row in claim.rows]
         rows.append(self._zombies(measured))
         rows += [self._bounded(claim, measured, side) for side in BOUNDS]
@@ -153,12 +153,12 @@ class Locality(UnderReading):
     """Figure 5: write amplification and elapsed time against the locality of writes."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector and h."""
+        """A drive for each collector and h."""
         simulations = runs_over_h(size, self.reading, cache=claim.facts["cache"])
         return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Gains, how they go with h, and where there are none."""
+        """Judge gains, their change with h, and the h without gains."""
         rows = [row for pair in PAIRS for row in self._written(claim, measured, *pair)]
         rows += [row for pair in PAIRS for row in self._elapsed(claim, measured, *pair)]
         return conclude(claim, measured, rows, figures=[self._figure(claim, measured)])
@@ -238,7 +238,7 @@ class Memory(UnderReading):
     """Figure 6: half of the cache."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector, h and size of the cache."""
+        """A drive for each collector, h and cache size."""
         small, large = claim.facts["caches"]
         points = claim.facts["outperforms"] if size is Size.QUICK else ALL_H
         simulations = runs_over_h(size, self.reading, cache=small, points=tuple(points))
@@ -247,7 +247,7 @@ class Memory(UnderReading):
         return Task(simulations, settings=settings(size), left_out=less)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The gain with each cache, and that more is more."""
+        """Judge the gain with each cache, and that the larger cache gains more."""
         rows = []
         small, h = claim.facts["caches"][0], claim.facts["h"]
         caches = list(zip(claim.facts["caches"], claim.facts["gains"], strict=True))
@@ -294,7 +294,7 @@ class Memory(UnderReading):
 
     @staticmethod
     def _inverted(claim: Claim, measured: Measured) -> list[Row]:
-        """Rows where z-cost-benefit writes less but takes longer: it looks longer for victims."""
+        """Rows in which z-cost-benefit writes less but takes longer, due to its victim search."""
         small, h = claim.facts["caches"][0], claim.facts["inverted"]
         better, faster = "ZGC-CB", "ZGC-GD"
 
@@ -324,13 +324,13 @@ class Banks(UnderReading):
     """Figure 7: sixteen banks."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector and h, collected bank by bank."""
+        """A drive for each collector and h, whose banks collect independently."""
         banks = claim.facts["banks"]
         simulations = runs_over_h(size, self.reading, banks=banks)
         return Task(simulations, settings=settings(size, banks), left_out=left_out(size, banks))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The gains where there are some with four banks."""
+        """Judge gains at the h that have gains with four banks."""
         rows = []
         for less, more in PAIRS:
             for h in (6, 10, 20):
@@ -364,18 +364,18 @@ class Banks(UnderReading):
 
 @runner_under("zombie.fig9")
 class ZombieBlock(UnderReading):
-    """Figure 9: what the zombie block is worth."""
+    """Figure 9: the gain of the zombie block."""
 
     NAMES = ("ZGC-GD", "ZGC-GD-NZ", "ZGC-CB", "ZGC-CB-NZ")
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector and h."""
+        """A drive for each collector and h."""
         points = tuple(claim.facts["h"]) if size is Size.QUICK else ALL_H
         simulations = runs_over_h(size, self.reading, self.NAMES, points=points)
         return Task(simulations, settings=settings(size), left_out=left_out(size, more="; other h"))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """With it against without, where it is worth most and less."""
+        """Judge collectors with and without it, at the h of the largest and of a smaller gain."""
         rows = []
         (first, second), (most, few) = claim.facts["h"], claim.facts["gains"]
         for less in ("ZGC-GD", "ZGC-CB"):

@@ -1,4 +1,4 @@
-"""Zombie Chasing on a living system: PostgreSQL and the micro-benchmark on the stored drive."""
+"""Zombie Chasing on real software: PostgreSQL and the micro-benchmark on the stored drive."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ PLANS = {
 }  # fmt: skip
 
 Session = dict[str, Any]
-#: Returns a number of a session.
+#: A function that returns a figure of a session.
 Reading = Callable[[Session], float]
 
-#: The columns of a session beside its write amplification: their names, and the places of values.
+#: Columns of a session besides its write amplification: names, and the keys of their values.
 COLUMNS = {
     "share of dirty pages known": ("known_share",),
     "share of zombies among copies": ("copied_zombies_share",),
@@ -69,7 +69,7 @@ def gain(
 ) -> Value:
     """The change in percent from the second of a pair to the first, repetition by repetition.
 
-    Up with the ``sign`` 1, and down with -1.
+    The result is the increase with ``sign`` 1, and the decrease with -1.
     """
     taken = [values_of(done, workload, name, of) for name in pair]
     return Value.of(
@@ -143,7 +143,7 @@ def replay_row(measured: Measured) -> Row:
 
 @runner("zombie.live")
 class Live:
-    """The claims of TPC-C and of Figure 5, on software that is alive."""
+    """The claims of TPC-C and of Figure 5, on real software."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Sessions of every collector, interleaved."""
@@ -167,7 +167,7 @@ class Live:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The gains, what was known, and the replays."""
+        """Judge the gains, the known dirty pages, and the replays."""
         facts, plan = claim.facts, PLANS[measured.size]
         rows = [
             _gain_row(measured, "tpcc", z, gc, published)
@@ -188,7 +188,7 @@ class Live:
 
 
 def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
-    """The mean of what is under these keys of the sessions; nothing where one has it not."""
+    """The mean of the sessions' values under these keys; ``None`` if one lacks it."""
     values: list[float] = []
     for session in sessions:
         value: Any = session

@@ -1,4 +1,4 @@
-"""Wrong engines for the claims of Zombie Chasing: what ``mutants.toml`` names of them."""
+"""Functions for the wrong engines for Zombie Chasing, which ``mutants.toml`` names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ to_a_quarter = wrong.scored(wrong.to_a_quarter)
 
 
 def hints_ignored(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The policies that heed no hints, without a zombie block."""
+    """Replaces policies by those that ignore hints, without a zombie block."""
     blind = _blind(options)
     return None if blind is None else _no_block(blind) or blind

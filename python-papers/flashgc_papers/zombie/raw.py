@@ -1,8 +1,8 @@
 """Zombie Chasing's micro-benchmark on the drive's own block device, above a clock (section 4.3.1).
 
 As in the paper, threads open the block device and write through the page cache; there is no file
-system. What becomes dirty is told to the drive with the reads and writes that follow. The host
-waits for a drive with the times of flash (``--realtime``).
+system. Hints on dirty pages reach the drive with the reads and writes that follow. The host waits
+for a drive with the times of flash (``--realtime``).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from flashgc_papers.zombie.transactions import (
 
 
 def _plan(capacity: int, repetitions: int, slower: float) -> Plan:
-    """The paper's conditions as shares: 5.12 of 29.8 GB are written, some 2.3% of it is dirty.
+    """The paper's conditions as shares: 5.12 of 29.8 GB are written, and 2.3% are dirty.
 
-    Each of the clock's banks has hundreds of blocks, so that those it keeps erased are few.
+    Each bank of the clock has hundreds of blocks, so only a small share is kept erased.
     """
     return Plan(
         capacity=capacity,
@@ -81,7 +81,7 @@ class Raw:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The gains, what was known, and whether the sessions are valid."""
+        """Judge the gains, the known dirty pages, and whether the sessions are valid."""
         facts, plan = claim.facts, PLANS[measured.size]
         name = plan.workloads[0]
         rows = [
@@ -98,7 +98,7 @@ class Raw:
 
 
 def _told(done: Sequence[Session], workload: str, name: str) -> float | None:
-    """The share of the hinted pages of which the drive with the clock was told; none without."""
+    """The share of hinted pages whose hints reached the timed drive; ``None`` without hints."""
     counts = [
         (session["clock"]["told_pages"], session["clock"]["hinted_pages"])
         for session in done

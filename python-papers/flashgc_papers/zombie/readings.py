@@ -1,7 +1,7 @@
-"""Zombie Chasing: what becomes of Figure 5 when one answer of the chosen reading is another.
+"""Zombie Chasing: Figure 5 with single answers of the chosen reading changed.
 
-Two answers of it are fits, the length of the earlier run and the memory: they are moved, too. An
-oracle says how much hints could save at all.
+Two answers are fits, the length of the earlier run and the memory; they are changed, too. An
+oracle shows how much hints could save at most.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Readings:
         return Task(simulations, settings=text, left_out=experiment.left_out(size, more=few))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Two rows a change: the statements that hold, and how much is written."""
+        """Judge two rows for each change: the statements that hold, and write amplification."""
         rows = []
         for change in changes(measured.size):
             rows.append(self._row(measured, change))
@@ -159,7 +159,7 @@ def oracle_points(size: Size) -> tuple[int, ...]:
 def foreseen(size: Size, name: str, h: float, hints: str = "piggyback") -> Simulation:
     """The micro-benchmark on the drive without a clock, where an oracle can look ahead.
 
-    A bank is a drive of its own, with its part of the addresses, the cache and the requests.
+    Each bank is simulated as a drive, with its part of the addresses, the cache and the requests.
     """
     banks = experiment.BANKS
     rate, speed = experiment.RATE / banks, experiment.SPEED / banks
@@ -181,7 +181,7 @@ def foreseen(size: Size, name: str, h: float, hints: str = "piggyback") -> Simul
 
 @runner("zombie.oracle")
 class Oracle:
-    """The savings by hints, beside those of an oracle that knows every write to come."""
+    """The savings by hints, compared with those of an oracle that knows all future writes."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """Drives without hints, with those of the paper, and with an oracle of each horizon."""
@@ -205,7 +205,7 @@ class Oracle:
         return Task(simulations, settings=text, left_out=less)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The share of the best horizon's gain that hints have."""
+        """Judge the gain of hints as a share of the oracle's at its best horizon."""
         rows = [
             self._row(measured, less, more, h)
             for less, more in experiment.PAIRS

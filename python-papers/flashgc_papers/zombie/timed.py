@@ -48,7 +48,7 @@ def seconds(measured: Measured, name: str) -> list[float]:
 
 
 def saved(measured: Measured, less: str, more: str) -> Value:
-    """By how many percent ``less`` is done earlier than ``more``; runs of a seed are compared."""
+    """The percentage of time that ``less`` saves against ``more``, from pairs of runs by seed."""
     pairs = zip(seconds(measured, less), seconds(measured, more), strict=True)
     return Value.of([100 * (1 - low / high) for low, high in pairs])
 
@@ -60,7 +60,7 @@ def taken(measured: Measured, less: str, more: str) -> str:
 
 
 def saved_row(measured: Measured, label: str, published: float | str, less: str, more: str) -> Row:
-    """A row that is met if ``less`` is done earlier than ``more``, outside the interval."""
+    """A row that is met if ``less`` takes less time than ``more``, beyond the interval."""
 
     def judge() -> tuple[Value, Judgement]:
         value = saved(measured, less, more)

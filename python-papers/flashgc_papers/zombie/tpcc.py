@@ -1,4 +1,4 @@
-"""Zombie Chasing's TPC-C, on a generator of the pages that such a database reads and writes."""
+"""Zombie Chasing's TPC-C, on a generator of the page accesses of such a database."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from flashgc_papers.zombie import experiment
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import seconds, transactions
 
-#: Table 4: 31.6 GB that hold a database of 28.8 or 26.5 GB, 9.7% and 19% more than it.
+#: Spare factors of Table 4: 31.6 GB are 9.7% and 19% more than databases of 28.8 and 26.5 GB.
 SPARES = {"TPC-C1": "8.84%", "TPC-C2": "16.1%"}
 #: Page accesses a second: with these and PostgreSQL's timers some 2 GB of 4 GB are dirty, as
 #: 1.28 GB at 70% in the paper make 1.83 GB.
 RATE = 20_000
 
-#: The delay of the paper's daemon, which follows the log, in commands of a bank. A fit: the drive
-#: then knows the 70% of the dirty pages that it knows in the paper.
+#: The delay of the paper's daemon, which follows the log, in commands of a bank. It is a fit: with
+#: it, the drive knows 70% of the dirty pages, as in the paper.
 DELAY = 32_000
 
 
-#: Drives of four or sixteen banks that a simulation is run on; each bank is a run.
+#: The number of simulated drives of four or sixteen banks; each bank is a run.
 DRIVES = {Size.DEFAULT: 1, Size.FULL: 4}
 
 
@@ -47,8 +47,8 @@ def database(
 ) -> Simulation:
     """TPC-C with as many warehouses as fill a bank, ``cache`` in GiB for all banks.
 
-    The drive has no clock here, so a bank is a drive of its own with its part of the addresses, of
-    the cache and of the requests a second. ``timers`` are parameters of the buffer cache.
+    The drive is a counting drive here, so each bank is simulated alone, with its part of the
+    addresses, the cache and the request rate. ``timers`` are parameters of the buffer cache.
     """
     cached = f"buffer-cache:size={cache * 1024 / banks:g}MiB,rate={RATE / banks:g}{timers}"
     return simulation(
@@ -68,14 +68,14 @@ def database(
 
 
 def bank_runs(size: Size, banks: int) -> int:
-    """Banks that are simulated, each a run: a quick one has two, for an interval."""
+    """The number of simulated banks, each a run; the quick size has two, for an interval."""
     return 2 if size is Size.QUICK else banks * DRIVES[size]
 
 
 def gain(measured: Measured, less: str, more: str) -> Value:
-    """By how many percent the write amplification of ``less`` is below that of ``more``.
+    """The percentage by which the write amplification of ``less`` is below that of ``more``.
 
-    Runs of the same number have the same writes: their ratios are what is averaged.
+    Runs of the same number have the same writes, so the mean is that of their ratios.
     """
     return experiment.saved(*(measured.result(key).run_values for key in (less, more)))
 
@@ -125,7 +125,7 @@ class Database(UnderReading):
     """Figure 10, and the larger reserve of Figure 11 on four banks."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector, size of the cache and of the database."""
+        """A drive for each collector, cache size and database."""
         points = [("TPC-C1", cache) for cache in claim.facts["caches"]]
         points.append(("TPC-C2", claim.facts["caches"][-1]))
         simulations = {
@@ -148,7 +148,7 @@ class Database(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Gains, more with more cache; what the drive knows."""
+        """Judge the gains, their growth with the cache, and the zombies that the drive knows."""
         small, large = claim.facts["caches"]
         rows = []
         for (less, more), published in zip(experiment.PAIRS, claim.facts["gains"], strict=True):
@@ -211,7 +211,7 @@ class SixteenBanks(UnderReading):
     """Figure 11: both databases on sixteen banks."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive a collector and database, without and with a clock."""
+        """A drive for each collector and database, without and with a clock."""
         banks, cache = claim.facts["banks"], claim.facts["cache"]
         simulations: dict[str, Simulation] = {}
         for name, spare in SPARES.items():
@@ -229,7 +229,7 @@ class SixteenBanks(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Better in both figures and databases, and by how much with more to spare."""
+        """Judge that hints help in both figures and databases, and how much with more spare."""
         cache, better = claim.facts["cache"], claim.facts["better"]
         rows = []
         for name in SPARES:

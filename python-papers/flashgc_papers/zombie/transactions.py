@@ -1,6 +1,6 @@
-"""Zombie Chasing on a living system with a clock: what hints gain in transactions a second.
+"""Zombie Chasing on real software with a clock: the gain of hints in transactions per second.
 
-The host waits for a drive with the times of flash (``--realtime``), which hears its hints.
+The host waits for a drive with the times of flash (``--realtime``), which uses its hints.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from flashgc_papers.zombie.experiment import PAIRS
 from flashgc_papers.zombie.live import PLANS as UNTIMED
 from flashgc_papers.zombie.live import Reading, Session, gain, known_row, replay_row, values_of
 
-#: The collectors of the paper: greedy alone has no pair.
+#: The collectors of the paper's pairs; greedy has no pair.
 COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
 
 
 def _timed(
     plan: Plan, seconds: tuple[int, int], written: float, repetitions: tuple[int, int]
 ) -> Plan:
-    """The plan with a clock: the past has what ``plan`` warms up with, and less is measured.
+    """The plan with a clock: the warm-up of ``plan`` is in the drive's past, and less is measured.
 
-    ``seconds`` are those of TPC-C that are not measured, and that are; ``repetitions`` are of TPC-C
+    ``seconds`` are the warm-up and the measured time of TPC-C; ``repetitions`` are those of TPC-C
     and of the micro-benchmark.
     """
     return replace(
         plan,
         clock=Clock(),
-        # A slow session would have one more.
+        # Otherwise a slow session would have one more checkpoint.
         checkpoint_timeout=3600,
         collectors=COLLECTORS,
         h=(6,),
@@ -82,7 +82,7 @@ def elapsed(session: Session) -> float:
 
 
 def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
-    """The sessions of a plan with a clock, in which each knows how much slower that was."""
+    """The sessions of a plan with a clock; each has the factor by which its clock was slower."""
 
     def call(folder: Path, show: Show) -> list[Session]:
         from flashgc_papers.zombie.living import study
@@ -94,7 +94,7 @@ def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
 
 @runner("zombie.transactions")
 class Transactions:
-    """The claims of TPC-C on software that is alive, above a drive that takes its time."""
+    """The claims of TPC-C on real software, above a drive with the times of flash."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Sessions of every collector, interleaved."""
@@ -121,7 +121,7 @@ class Transactions:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The gains, what was known, and whether the sessions are valid."""
+        """Judge the gains, the known dirty pages, and whether the sessions are valid."""
         facts = claim.facts
         rows: list[Row] = []
         micro = f"micro-{facts['micro_h']}"
@@ -157,7 +157,7 @@ def gain_row(
 
 
 def valid_row(measured: Measured) -> Row:
-    """Sessions in which the host kept pace with the drive."""
+    """A row: the number of sessions in which answers left in time."""
 
     def judge() -> tuple[str, Judgement]:
         done = measured.compute("sessions")
@@ -213,7 +213,7 @@ def summary(
 def panels(
     summaries: Mapping[str, Summary], workload: str, readings: Iterable[str], before: str = ""
 ) -> list[Bars]:
-    """A panel a reading, with the bar of each collector."""
+    """A panel for each reading, with a bar for each collector."""
     return [
         Bars(before + what, (workload,), {
             name: [(each.means[what].mean, each.means[what].ci95)]

@@ -1,4 +1,4 @@
-"""Zombie Chasing on a clock: waits (Table 5), reads (Figure 8), what the drive knows (Table 3)."""
+"""Zombie Chasing on a timed drive: waits (Table 5), reads (Figure 8), known zombies (Table 3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import saved, transactions
 from flashgc_papers.zombie.tpcc import RATE, SPARES, database, database_left_out, database_settings
 
-#: Reads a write of Table 3 and Figure 8.
+#: Reads per write in Table 3 and Figure 8.
 READS = (0, 0.2, 0.5, 1, 2)
 
 
@@ -51,12 +51,12 @@ class Reads(UnderReading):
     """Figure 8: write amplification and elapsed time over the share of reads."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """A drive a collector and share of reads."""
+        """A drive for each collector and share of reads."""
         simulations = over_reads(size, self.reading, FOUR)
         return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """ZGC's falls, and most time is saved with few reads."""
+        """Judge that ZGC's write amplification falls, and that few reads save most time."""
         printed = [self._printed(measured, *map(float, map(str, row))) for row in claim.rows]
         # A falling curve lies between its two printed ends.
         printed += [
@@ -116,15 +116,15 @@ class Reads(UnderReading):
 
 @runner_under("zombie.table3")
 class Knowledge(UnderReading):
-    """Table 3: what the drive knows of what is dirty."""
+    """Table 3: the dirty pages that the drive knows."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """A drive a share of reads."""
+        """A drive for each share of reads."""
         simulations = over_reads(size, self.reading, ("ZGC-GD",))
         return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The share rises, and comes near all; so does the volume."""
+        """Judge that share and volume rise, and that the share comes near 100%."""
         rows = [self._share(claim, measured, at) for at in range(len(claim.rows))]
         rows += [self._volume(claim, measured, at) for at in range(len(claim.rows))]
         rows += [self._rises(measured, at, what) for at, what in enumerate(("MB", "share, %"))]
@@ -132,7 +132,7 @@ class Knowledge(UnderReading):
 
     @staticmethod
     def _known(measured: Measured, reads: float) -> tuple[Value, Value]:
-        """Zombies that the drive knows of: MB, and percent of what is dirty."""
+        """Zombies that the drive knows: MB, and percent of the dirty pages."""
         each = [known(run) for run in measured.runs(key("ZGC-GD", 6, 4, reads))]
         volume, share = zip(*each, strict=True)
         return Value.of(volume), Value.of(share)
@@ -170,13 +170,13 @@ class Knowledge(UnderReading):
 
 
 def _above(saving: Value) -> Value:
-    """By how many percent more time is taken, where ``saving`` says how many less."""
+    """The additional time in percent, from a ``saving`` in percent."""
     return Value(-saving.mean, saving.ci95)
 
 
 @runner_under("zombie.notification")
 class Notices(UnderReading):
-    """Section 5.2.5: what it costs to tell the drive."""
+    """Section 5.2.5: the cost of hints."""
 
     WAYS = (
         ("ZGC-GD", "piggyback"),
@@ -187,7 +187,7 @@ class Notices(UnderReading):
     )
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """Drives that get one knowledge by three ways, and drives that do not heed it."""
+        """Drives that get the same hints in three ways, and drives that ignore them."""
         simulations: dict[str, Simulation] = {}
         for name, way in self.WAYS:
             simulation = micro(size, self.reading, name, 6, hints=way)
@@ -195,7 +195,7 @@ class Notices(UnderReading):
         return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge what each way costs, what it is worth, and what it asks of the bus."""
+        """Judge the cost, the gain and the use of the bus of each way."""
         rows = [
             self._riding(measured),
             self._nothing_gained(measured),
@@ -263,7 +263,7 @@ class Notices(UnderReading):
         return row("commands for hints alone, % of reads and writes", "one a dirty page", judge)
 
 
-#: The events of the table, with the counts of the waits that are theirs.
+#: The events of the table, with the fields for their number and time.
 EVENTS = {
     "db file sequential read": ("reads", "read_ns"),
     "free buffer wait": ("rooms", "room_ns"),
@@ -272,7 +272,7 @@ EVENTS = {
 
 
 def mean_wait(result: Result, event: str) -> float:
-    """Milliseconds of an event of the database, on average."""
+    """The mean wait for an event of the database, in milliseconds."""
     waits = host_of(result).waits
     if waits is None:
         raise NotMeasuredError("there was no clock")
@@ -328,7 +328,7 @@ class Waits(UnderReading):
     ) -> Row:
         """A row that is met if the wait is shorter by over ``least`` percent, interval included.
 
-        How much shorter it may be, the row of the published figure says.
+        The row of the published figure judges how much shorter it is.
         """
 
         def judge() -> tuple[Value, Judgement]:
@@ -363,17 +363,17 @@ class Waits(UnderReading):
         return notes
 
 
-#: Parameters of the buffer cache, by what rows say of them. Oracle's checkpoints are not
-#: PostgreSQL's: they follow its log.
+#: Parameters of the buffer cache, by their names in rows. Unlike PostgreSQL's checkpoints, Oracle's
+#: follow its log.
 TIMERS = {"PostgreSQL's timers": "", "a checkpoint every 10 s": ",checkpoint=10s"}
 
 
 @runner_under("zombie.written")
 class Written(UnderReading):
-    """Section 3.1: how soon the database writes what is dirty.
+    """Section 3.1: how soon the database writes dirty pages.
 
-    A hint that comes so many commands late finds its page written, or not: the share of late hints
-    is the share of dirty pages that are written in less time than those commands take.
+    Hints are delayed by a number of commands. A hint is late if its page is already written. So
+    the share of late hints is the share of pages that are written before these commands end.
     """
 
     def task(self, claim: Claim, size: Size) -> Task:
@@ -396,14 +396,14 @@ class Written(UnderReading):
 
     @staticmethod
     def _late(claim: Claim) -> int:
-        """Commands that a bank gets in the seconds of the statement, at least.
+        """The least number of commands that a bank gets in the seconds of the statement.
 
-        About half the accesses become commands. Nine twentieths leave room for chance.
+        About half of the accesses become commands. Nine twentieths allow for chance.
         """
         return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The share of each way."""
+        """Judge the share of late hints for each way."""
         rows = [self._row(claim, measured, timer) for timer in TIMERS]
         return conclude(claim, measured, rows, heading="written back with")
 
@@ -418,7 +418,7 @@ class Written(UnderReading):
             late = self._late(claim) / commands
             share = 100 * host.hints.late / host.hints.due
             why = f"of the pages that become dirty, within {late:.1f} s"
-            # Late hints of another time than the statement's say nothing of it.
+            # If hints are late by another time than the statement's, they do not check it.
             assert least is not None
             holds = share > least and late <= limit
             return Value(share), verdicts.true(holds, why)

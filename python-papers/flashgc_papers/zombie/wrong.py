@@ -1,7 +1,7 @@
-"""Other scores in place of equations 2 and 3, in Python: no option of the engine gives them.
+"""Wrong scores instead of equations 2 and 3, in Python, since no option of the engine gives them.
 
-A placement in Python stands in for DAC where no copy has a block of its own: the engine counts
-zombies for a victim policy in Python only if the placement asks for them.
+A placement in Python replaces DAC without a zombie block, because the engine counts zombies for a
+victim policy in Python only if the placement uses hints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flashgc import Blocks, Now
 from flashgc_papers.reproduce.written import Policies
 
 Numbers: TypeAlias = NDArray[np.float64]
-#: The benefit of blocks with i invalid pages and z zombies.
+#: A function for the benefit of blocks with i invalid pages and z zombies.
 Benefit = Callable[[Numbers, Numbers], Numbers]
 
 #: Added to the valid pages of a block that may not be picked.
@@ -27,7 +27,7 @@ _CLOSED = 0x8000
 class Scored:
     """``z-greedy`` with another benefit; with ``aged``, ``z-cost-benefit``.
 
-    Equal scores: more invalid pages, then the lower block number.
+    Ties go to more invalid pages, then to the lower block number.
     """
 
     benefit: ClassVar[Benefit]
@@ -50,7 +50,7 @@ class Scored:
 
 
 class Apart:
-    """DAC that never promotes, which counts zombies and gives them no block of their own."""
+    """DAC without promotion and without a zombie block, which lets the engine count zombies."""
 
     classes = 1
     asks_for_zombies = True
@@ -67,7 +67,7 @@ class Apart:
 
 
 def scored(benefit: Benefit) -> Policies:
-    """The policies that weigh blocks by ``benefit``, of a configuration."""
+    """A function for the policies of a configuration that score blocks by ``benefit``."""
 
     def policies(config: Mapping[str, Any]) -> Mapping[str, type]:
         aged = str(config["victim"]).startswith("z-cost-benefit")

@@ -1,4 +1,4 @@
-"""One run of a workload on a copy of an image, with what the drive knew and what it wrote."""
+"""One run of a workload on a copy of an image, with the drive's known zombies and writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.scratch import scratch
 from flashgc_papers.engine import device_configuration, trace_join
 
-#: Seconds between two samples of what is known, of the database and of the micro-benchmark.
+#: Seconds between samples of known pages, for the database and for the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25
 
 #: The folder of the database in the file system, and that of a cluster's log: it is beside the
@@ -33,12 +33,12 @@ DATABASE, LOG = "database", "pg_wal"
 
 
 def image_of(plan: Plan, workload: str, folder: Path, pace: Pace) -> Image:
-    """The image of ``tpcc``, ``micro-H`` or ``raw-H``; made where it is not there yet."""
+    """The image of ``tpcc``, ``micro-H`` or ``raw-H``, which is made if it does not exist."""
     return made(plan, workload, folder, pace, load_database if workload == "tpcc" else None)
 
 
 def load_database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pace: Pace) -> None:
-    """A loaded database that has run for a while, and a filler that leaves only so much room."""
+    """Loads a database, runs it for a while, and fills the rest of the file system."""
     home = mount.folder / DATABASE
     home.mkdir()
     home.chmod(0o755)
@@ -78,7 +78,7 @@ def run(
     pace: Pace,
     keep: Path | None = None,
 ) -> dict[str, Any]:
-    """Runs a session of a workload of the plan. What came of it, for JSON.
+    """Runs a session of a workload of the plan, and returns its outcome for JSON.
 
     ``keep`` is the name under which the trace is kept that has the history and the session.
     """
@@ -104,7 +104,7 @@ def run(
         trace_join(whole, traces)
         outcome["replayed"] = replayed(whole, file)
         if isinstance(load, _Database):
-            # Without the clock: the check reads whole tables.
+            # The check reads whole tables, so it runs without the clock.
             with opened(file, work / "mount", work / "after.flashgc.zst") as mount:
                 load.check(mount)
     if outcome["replayed"] != outcome["totals"]:
@@ -165,13 +165,13 @@ def _by_clock(before: dict[str, Any] | None, after: dict[str, Any] | None) -> di
 
 
 class _Load(Protocol):
-    """A load of the drive: first without a clock, where there is one."""
+    """A workload on the drive; a part before the measurement runs without the clock."""
 
     def before(self, mount: stand.Mounted) -> None:
         """Gives the drive the past that it has when its clock starts."""
 
     def measured(self, mount: stand.Mounted) -> dict[str, Any]:
-        """Runs what is measured; what came of it."""
+        """Runs the measured part, and returns its outcome."""
 
 
 def _load_of(
@@ -251,7 +251,7 @@ class _Database:
 
     @contextlib.contextmanager
     def _started(self, mount: stand.Mounted, name: str) -> Iterator[Cluster]:
-        """The server; it ends at once when this is left."""
+        """The running server, which is killed at the end of the block."""
         work = self.work / name
         work.mkdir(mode=0o755)
         with Cluster(work, mount.folder / DATABASE / "data", self.plan.server) as cluster:
@@ -319,6 +319,6 @@ class _Micro:
 
 
 def _known(samples: Sequence[Any]) -> float | None:
-    """Zombies of the drive as a share of what was dirty. The drive may have heard of more since."""
+    """Zombies as a share of dirty pages, limited to 1, since the drive's count may be newer."""
     dirty = sum(sample.dirty for sample in samples)
     return sum(min(sample.zombies, sample.dirty) for sample in samples) / dirty if dirty else None

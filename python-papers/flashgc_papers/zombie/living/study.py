@@ -1,4 +1,4 @@
-"""All sessions of a plan, in turns, each kept as soon as it is over."""
+"""Runs all sessions of a plan, interleaved, and stores each as soon as it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IMAGE = 3
 
 @dataclass(frozen=True)
 class Session:
-    """A workload on a collector, for the n-th time."""
+    """One repetition of a workload on a collector."""
 
     workload: str
     collector: str
@@ -63,11 +63,11 @@ def sessions(plan: Plan) -> list[Session]:
 
 
 def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
-    """Runs what is not there yet, and returns what came of all sessions.
+    """Runs the missing sessions, and returns the outcomes of all.
 
-    What is done is in ``folder``, under a name that stands for the plan and the engine. A session
-    in which a drive with a clock did not keep its times is run again, :attr:`Clock.tries` times at
-    most: ``tried`` says how often a session was run.
+    Finished sessions are in ``folder``, under a digest of the plan and the engine. If a timed drive
+    did not keep its times in a session, the session runs again, at most :attr:`Clock.tries` times.
+    ``tried`` is the number of times that it ran.
     """
     check(plan)
     home = folder / _digest(plan)
@@ -121,7 +121,7 @@ def _kept(path: Path) -> dict[str, Any] | None:
 
 
 def _digest(plan: Plan) -> str:
-    """Return the digest of all that a session depends on: not of how many there are."""
+    """Return the digest of all that a session depends on, without the number of repetitions."""
     numbers = ("repetitions", "micro_repetitions")
     planned = {key: value for key, value in plan.to_dict().items() if key not in numbers}
     text = json.dumps([planned, flashgc.version()], sort_keys=True)
