@@ -29,7 +29,7 @@ FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
 WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 4, TWO_R_FIFO: 1}
 #: Drive writes per run, and the number of runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
-#: The same with the buffer, which is slower to simulate than the drive.
+#: ``LENGTHS`` with the buffer, which is slower to simulate than the drive.
 BUFFERED = {**LENGTHS, Size.DEFAULT: (3, 1)}
 
 
