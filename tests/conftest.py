@@ -100,7 +100,7 @@ def under_way(process: subprocess.Popen[str], seconds: float = 2) -> None:
         state, *fields = stat.read_text().rpartition(") ")[2].split()
         ticks = int(fields[10]) + int(
             fields[11]
-        )  # User and system time of all its threads.
+        )  # User and system time of all its threads, in clock ticks.
         now = ticks / os.sysconf("SC_CLK_TCK")
         if now != computed or state != "S":
             computed, since = now, time.monotonic()

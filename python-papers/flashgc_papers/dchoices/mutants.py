@@ -56,7 +56,7 @@ def _half(d: Any) -> Any:
 
 
 def free_memory(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """d choices plus c, as if memory cost no choices."""
+    """Uses d + c choices, as if memory cost no choices."""
     return {**params, "d": params["d"] + params["c"]} if {"c", "d"} <= params.keys() else None
 
 
