@@ -1,4 +1,4 @@
-"""Records the engine's decisions: ``python tests/decisions/record.py [--digests] [NAME...]``.
+"""Records what the engine decides: ``python tests/decisions/record.py [--digests] [NAME...]``.
 
 Without names every configuration is recorded; a name may be a pattern (``'timed/host/*'``). What
 becomes another value is printed, one line a field. ``--digests`` writes digests alone, and fails
