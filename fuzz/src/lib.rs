@@ -1,6 +1,6 @@
-//! What every fuzz target does. Traces are read to the end, as one format and then leaving bad lines
-//! out: no input may panic, hang, or make requests that end beyond 2^63. Bytes at the control socket
-//! are one request or none, and a request has one form. Bytes of a host of NVMe/TCP are answered.
+//! The code of the fuzz targets. Traces are read to the end, once strictly and once without bad
+//! lines: no input may panic, hang, or make requests that end beyond 2^63. Bytes at the control
+//! socket are one request or none, and a request has one form. NVMe/TCP bytes must be answered.
 
 use std::io::Cursor;
 use std::sync::LazyLock;
@@ -21,12 +21,12 @@ pub fn format(data: &[u8]) {
     read(Some(*FORMAT), data);
 }
 
-/// Reads bytes as whatever they look like.
+/// Reads bytes as the detected format.
 pub fn any(data: &[u8]) {
     read(None, data);
 }
 
-/// Reads bytes as the kind and the body of a request.
+/// Reads bytes as the kind and the body of a control request.
 pub fn control(data: &[u8]) {
     let Some((kind, body)) = data.split_first_chunk() else { return };
     let kind = u16::from_le_bytes(*kind);
@@ -35,7 +35,7 @@ pub fn control(data: &[u8]) {
     }
 }
 
-/// Answers bytes as those of a host of NVMe/TCP.
+/// Answers bytes as if an NVMe/TCP host had sent them.
 pub fn nvme(data: &[u8]) {
     static ENGINE: LazyLock<Engine<Ram>> =
         LazyLock::new(|| Engine::start(Ram::new(64)).expect("a thread can be started"));
@@ -53,7 +53,7 @@ fn read(format: Option<&'static Format>, data: &[u8]) {
             for request in &block {
                 assert!(request.offset.checked_add_unsigned(request.size).is_some());
             }
-            // Page numbers for some of them: a few lines can ask for gigabytes of pages.
+            // Only small requests are counted by page: a few lines can ask for gigabytes of pages.
             block.retain(|request| request.size < 1 << 20);
             if stat.add(&block, |_, _| {}).is_err() {
                 break;
