@@ -1,12 +1,12 @@
-//! Compares the rate of random 4 KiB writes to a stored drive in its steady state, with durability
-//! `process`, with the rate of a bare loop that moves the same pages.
+//! Compares the rate of random 4 KiB writes to a stored drive with the rate of a bare loop that
+//! moves the same pages. The drive is in its steady state, and its durability is `process`.
 //!
 //! The bare loop decides nothing. For each write of the host it computes the CRC32C of the page and
 //! writes the page with one `pwrite` of 4 KiB. For each copy that the drive made, it reads a random
 //! page with one `pread`, computes its CRC32C, and writes it with one `pwrite`. It writes a file of
 //! the drive's size from begin to end, as a log. It has no map, no out-of-band records and no
-//! journal. Both files are on the same file system, in memory if possible, and both loops take
-//! turns.
+//! journal. The drive's file and the loop's file are on the same file system, in memory if
+//! possible. The drive and the loop run in turn.
 //!
 //! `cargo bench -p flashgc-device --bench stored` runs it; `-- --smoke` runs a size that takes one
 //! second.

@@ -4,7 +4,7 @@
 //!
 //! `cargo run --release -p flashgc-device --example large -- FOLDER [GB]`. Each step is a process
 //! of its own. One page in 4096 has data, so that each group of the map has a page to store in a
-//! checkpoint. The folder needs 3 GB for 1 TB.
+//! checkpoint. A drive of 1 TB takes 3 GB in the folder.
 
 use std::path::Path;
 use std::process::Command;

@@ -24,7 +24,7 @@ pub struct Extent {
     pub data: bool,
 }
 
-/// A drive byte by byte. Nothing is durable before [`Bytes::flush`].
+/// Access to a drive byte by byte. Nothing is durable before [`Bytes::flush`].
 pub struct Bytes<S> {
     drive: S,
 }
@@ -224,8 +224,9 @@ impl<S: Backend> Bytes<S> {
     }
 
     /// Notes a hint that the host gave at `moment`: it will write the pages of this range soon.
-    /// `None` stands for now. A page counts if the range has a part of it. Returns the pages on
-    /// which the hint holds, and the number of pages written since `moment`.
+    /// `None` stands for now. The hint names each page of which the range has a part. Returns the
+    /// pages on which the hint holds, and the number of named pages that were written since
+    /// `moment`.
     pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<Hinted, Failure> {
         let (page, count) = self.touched(at, bytes)?;
         Ok(self.drive.hint(page, count, moment)?)

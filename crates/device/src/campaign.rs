@@ -8,16 +8,17 @@
 //! schedules the host survives the process: it connects again and flushes. After that flush all
 //! acknowledged writes must be there, also after a loss of power.
 //!
-//! For every position among the operations, images are made of what a crash may leave: all that was
-//! written, nothing since the last sync, any part of it, writes torn at 512 bytes. From each image
-//! the drive is opened. Every page must hold its last flushed version or a later one that was
-//! written: nothing lost, nothing torn, nothing resurrected, nothing invented. A drive whose life
-//! is over stays read-only. Some images have their checkpoint damaged, so that the one before must
-//! do; some have any bit flipped, and some lack a write that the medium had said was durable: there
-//! a page may be a media error, or may have an older version if nothing on the medium says that the
-//! newer one was durable. Some recoveries are cut off themselves, and some recovered drives go on
-//! to work and crash again. At the end the drive is closed, and images are made in which the medium
-//! has lost a write or swapped two pages: that must be an error.
+//! For every position among the operations, the campaign makes images that a crash may leave: all
+//! that was written, nothing since the last sync, any part of that, writes torn at 512 bytes. It
+//! opens the drive from each image. Every page must hold its last flushed version or a later one
+//! that was written: nothing lost, nothing torn, nothing resurrected, nothing invented. A drive
+//! whose life is over stays read-only. In some images the checkpoint is damaged, so that recovery
+//! must use the checkpoint before. In others a bit is flipped, or a write is missing that the
+//! medium had said was durable. In these a page may be a media error. It may also have an older
+//! version, but only if nothing on the medium says that the newer version was durable. Some
+//! recoveries are cut off themselves, and some recovered drives go on to work and crash again. At
+//! the end the drive is closed, and images are made in which the medium has lost a write or swapped
+//! two pages: a read must then return an error.
 //!
 //! All random choices follow from the seed.
 //!
@@ -51,7 +52,8 @@ pub struct Tally {
     pub of_recoveries: u64,
     /// Images, among these, of a crash of a drive that had been recovered and had worked on.
     pub of_recovered: u64,
-    /// Images, among these, with a damaged checkpoint, opened from the one before.
+    /// Images, among these, with a damaged checkpoint: the drive was opened from the checkpoint
+    /// before.
     pub of_fallbacks: u64,
     /// Images, among these, with a lost write or swapped pages.
     pub of_lies: u64,
@@ -64,7 +66,7 @@ pub struct Tally {
     pub lost: u64,
     /// Openings after the process had ended, on the same medium.
     pub of_lives: u64,
-    /// Images that the end of the process left to a host that survived it.
+    /// Images that the end of the drive's process left to a host that survived it.
     pub of_hosts: u64,
     /// Lost writes and swapped pages that reading found.
     pub lies_found: u64,
@@ -112,7 +114,7 @@ impl Pace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The seed of the schedule or script. A campaign that starts with this seed meets the failure
-    /// first.
+    /// in its first schedule or script.
     pub seed: u64,
     /// The point at which the work was cut off, and the promise that was broken there.
     pub what: String,

@@ -1,7 +1,7 @@
 //! Numbers as bytes, little endian, and the check sum that every structure carries.
 
-/// Returns the CRC32C of `bytes`, begun with the drive's tag: a structure of another drive does not
-/// verify.
+/// Returns the CRC32C of `bytes`. It begins with the drive's tag, so that a structure of another
+/// drive does not verify.
 pub(crate) fn crc(tag: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(tag, bytes)
 }

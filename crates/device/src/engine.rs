@@ -1,12 +1,13 @@
-//! The engine of a stored drive: it does what the page store decides with the bytes of the pages.
+//! The engine of a stored drive: the page store decides, and the engine moves the bytes of the
+//! pages.
 //!
-//! It decides as the counting drive does: the steps follow the order of
+//! The drive decides as the counting drive does: the steps follow the order of
 //! [`Stepwise::write_at_once`]. A write puts the data and their out-of-band record at the place
 //! that the store names, and notes the change in the journal. Five rules make that safe:
 //!
 //! - R1: a record that was not durable counts after a crash only if its page verifies.
-//! - R2: before the first program into a block erased since the last sync, there is a sync: the
-//!   block may hold the only durable copy of a page.
+//! - R2: a block that was erased since the last sync is programmed only after another sync: until
+//!   then it may hold the only durable copy of a page.
 //! - R3: a checkpoint is durable before a superblock names it, and that superblock is durable
 //!   before any older journal block is overwritten.
 //! - R4: pages of a block are gathered and written at once, all of them before the block may be
@@ -67,7 +68,7 @@ pub struct Drive {
     low: u32,
     /// The number of blocks that stay erased between two collections.
     kept_erased: u32,
-    /// The streams of writes by address; `None` for no streams.
+    /// The streams of writes by address; `None` if the address does not determine the stream.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
     /// Journal records with a smaller number than this were durable at the last sync.
@@ -81,8 +82,8 @@ pub struct Drive {
     under_way: Option<UnderWay>,
     /// The blocks erased since the last checkpoint.
     erased: Vec<u32>,
-    /// The failure that made the drive read-only; `None` without one, also at the end of the
-    /// endurance.
+    /// The failure that made the drive read-only; `None` without a failure. The end of the
+    /// endurance is no failure.
     failed: Option<String>,
     opened: Opened,
     /// The number of media errors since the last superblock that counts them.

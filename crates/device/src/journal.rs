@@ -4,9 +4,9 @@
 //! next record begins another block. So a durable block is never overwritten.
 //!
 //! A block can also be handed over to the system alone, so that it survives the end of this
-//! process. Such a block is marked as open. It is overwritten later by itself with more records, at
-//! last without the mark. If the medium has only the open version of a block that was durable,
-//! recovery finds that out.
+//! process. Such a block is marked as open. Later the same block is written again with more
+//! records, and finally without the mark. If the medium has only the open version of a block that
+//! was durable, recovery finds that out.
 //!
 //! The ring keeps the blocks that the current checkpoint needs. It also keeps those that the
 //! checkpoint before it needs, until the slot of that checkpoint is overwritten.
@@ -68,7 +68,8 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Journal {
     tag: u32,
-    /// The first block that the checkpoint before the current one needs, while that is kept.
+    /// The first block that the ring keeps: the first that the checkpoint before the current one
+    /// needs, or `start` once that checkpoint is given up.
     kept: u64,
     /// The first block that the current checkpoint needs.
     start: u64,
@@ -322,7 +323,7 @@ impl<'a> JournalTail<'a> {
         Ok(Self { media, zones, tag, start, stamp, end, durable })
     }
 
-    /// Returns the numbers of the last blocks, of which nothing on the medium says that they were
+    /// Returns the numbers of the last blocks. Nothing on the medium says that these blocks were
     /// durable.
     pub(crate) fn tail(&self) -> std::ops::Range<u64> {
         self.durable.clamp(self.start, self.end)..self.end

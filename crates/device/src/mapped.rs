@@ -76,7 +76,7 @@ impl Mapped {
 
     /// Returns the first page of `range` that has data or, if `data` is false, the first without
     /// data. Returns the end of the range if there is no such page. `has_data` is not called for
-    /// pages of groups that cannot have one.
+    /// pages of a group that cannot have such a page.
     pub(crate) fn next(
         &self,
         range: Range<u32>,

@@ -63,8 +63,8 @@ pub trait Media: Send {
     }
 }
 
-/// Returns the range of `len` bytes from `at` on, or an error if a medium of `all` bytes ends
-/// before it.
+/// Returns the range of `len` bytes from `at` on, or an error if a medium of `all` bytes does not
+/// have the whole range.
 fn part(all: usize, at: u64, len: usize) -> io::Result<std::ops::Range<usize>> {
     usize::try_from(at)
         .ok()

@@ -18,7 +18,7 @@ use crate::error::DeviceError;
 use crate::repeat::pages_of;
 use crate::settings::{Settings, invalid, low_of};
 
-/// The largest number of cells. A cell of a larger drive is several blocks.
+/// The largest number of cells. If a drive has more blocks, each cell is several blocks.
 pub const MOST_CELLS: usize = 1 << 14;
 
 /// The mark of an erased page.
@@ -33,7 +33,7 @@ pub struct Query<'a> {
     pub groups: &'a [usize],
     /// The number of groups.
     pub count: usize,
-    /// The range of host writes, by page number from 0, whose collections are counted.
+    /// The page writes of the host, numbered from 0, whose collections are counted.
     pub counted: Range<u64>,
     /// The recordings, one behind the other, that have the streams named by the host; empty if the
     /// host named no streams.
@@ -56,7 +56,8 @@ pub struct Owned {
     pub valid: Vec<u32>,
     /// The number of erases, by block.
     pub erases: Vec<u32>,
-    /// The number of pages with current data whose group has the most such pages in their block.
+    /// The number of pages with current data that belong to the largest group in their block: the
+    /// group with the most current pages there.
     pub purest: u64,
     /// The number of pages copied, by owner.
     pub copied_of: Vec<u64>,
@@ -141,13 +142,13 @@ struct Followed<'a> {
     query: &'a Query<'a>,
     low: u32,
     of_host: OfHost<'a>,
-    /// The owner of the data of each logical page, and of the data programmed at each physical
-    /// page.
+    /// The owner of the data of each logical page.
     owner: Vec<StreamId>,
+    /// The owner of the data programmed at each physical page; [`FREE`] for an erased page.
     programmed: Vec<StreamId>,
-    /// The number of pages of each group that were programmed in the victim, and that were copied
-    /// from it.
+    /// The number of programmed pages in the victim, by group.
     held: Vec<u32>,
+    /// The number of pages copied from the victim, by group.
     copied: Vec<u32>,
     owned: Owned,
 }

@@ -25,7 +25,7 @@ const MOST: u64 = 40;
 /// The end of the overwrites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// The data were overwritten this many times.
+    /// The data have been overwritten the given number of times.
     Times(f64),
     /// Write amplification has settled by the rule of [`Preparation`]. The data are overwritten 5,
     /// 10, 20 or 40 times.
@@ -45,7 +45,7 @@ pub struct Aged {
     pub copied: u64,
     /// The number of blocks that were erased.
     pub erases: u64,
-    /// `true` if write amplification had settled by then.
+    /// `true` if write amplification had settled by the end of the past.
     pub is_settled: bool,
 }
 
@@ -107,7 +107,8 @@ pub fn open(file: FileMedia, settings: &Settings) -> Result<Drive, DeviceError> 
 /// Gives an empty `drive`, opened with [`open`] and the same settings, a past. First a `share` of
 /// its pages, from page 0 on, get data in their order. Then the workload `writes` overwrites them,
 /// up to the end that `until` names. `is_over` is called now and then with the number of page
-/// writes done, and the number known to be due; if it returns true, the past ends early.
+/// writes done, and the number of all page writes planned so far. If it returns true, the past ends
+/// early.
 ///
 /// # Errors
 /// A share or a workload that the drive cannot have, errors of the medium.

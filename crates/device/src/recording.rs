@@ -65,8 +65,9 @@ pub struct HostRequest {
 /// A recording that has begun.
 pub struct Recording {
     writer: TraceWriter,
-    /// The requests that are not written yet, and the number of the first of them.
+    /// The requests that are not written yet.
     waiting: VecDeque<Request>,
+    /// The number of the first request in `waiting`.
     first: u64,
     /// The number of the first request that [`noted`](Self::noted) has not returned.
     unclaimed: u64,
@@ -74,9 +75,9 @@ pub struct Recording {
     began: Instant,
     /// The arrival time of the requests that follow; `None` is now.
     arrived: Option<Instant>,
-    /// The sender of the requests that follow, and the hosts so far, in the order in which they
-    /// appeared.
+    /// The sender of the requests that follow.
     asker: Asker,
+    /// The hosts so far, in the order in which they appeared.
     hosts: Vec<u64>,
     /// The host's request to which the noted pages belong, and the number of requests that waited
     /// when it began; `None` if the host sends whole pages.
@@ -161,8 +162,8 @@ impl Recording {
         }
     }
 
-    /// Adds `bytes` to the last noted request and returns `true`, if that belongs to the same
-    /// request of the host and ends where `bytes` begin.
+    /// Adds `bytes` to the last noted request and returns `true`, if the last noted request belongs
+    /// to the same request of the host and ends where `bytes` begin.
     fn goes_on(&mut self, op: Op, bytes: &Range<u64>, stream: StreamId) -> bool {
         let Some((_, before)) = self.request else { return false };
         if self.waiting.len() <= before {

@@ -36,7 +36,7 @@ pub(crate) struct Recovered {
     pub(crate) skipped: Vec<u32>,
     /// The number of journal records behind the checkpoint.
     pub(crate) records: u64,
-    /// The numbers of the last journal blocks, of which nothing on the medium says that they were
+    /// The numbers of the last journal blocks. Nothing on the medium says that these blocks were
     /// durable.
     pub(crate) tail: Range<u64>,
 }
@@ -115,7 +115,8 @@ fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> 
     store.audit().map_err(Fault::new)
 }
 
-/// Reads one checkpoint, with the page store's snapshot if `has_state`, and the journal behind it.
+/// Reads one checkpoint, with the page store's snapshot if `has_state`. Unless `is_clean`, it also
+/// replays the journal behind the checkpoint.
 fn load_with(
     sources: Sources<'_>,
     named: CheckpointPlace,
@@ -124,7 +125,7 @@ fn load_with(
     has_state: bool,
 ) -> Result<Recovered, DeviceError> {
     let mut recovered = read_checkpoint(sources, named, is_clean, has_state)?;
-    // A new drive's store is as it was made.
+    // The state of a drive that was never opened is that of a new store, so it counts as restored.
     let is_new = is_clean && sources.superblock.power_cycles == 0;
     recovered.is_restored = has_state || (is_new && restores);
     if !is_clean {
@@ -233,14 +234,15 @@ impl Recovered {
         self.horizons.drain(..forgotten);
     }
 
-    /// Compares the checkpoint's own map with that of the snapshot.
+    /// Checks that the checkpoint's own map and the snapshot have the same number of pages with
+    /// data in each group.
     fn compare_maps(&mut self) -> Result<(), DeviceError> {
         let Self { mapped, store, .. } = self;
         mapped.audit(|page| store.locate(page).is_some()).map_err(DeviceError::Media)
     }
 
     /// Takes back the erase of a block if the copy of one of its pages was lost. Nothing was
-    /// programmed there since, as that would have waited for a sync.
+    /// programmed into the block since, as a program there would have waited for a sync.
     fn undo_lost_erases(
         &mut self,
         before_erase: &[Option<BlockInfo>],
@@ -482,8 +484,8 @@ mod tests {
     /// The only plane of a stored drive.
     const PLANE: u32 = 0;
 
-    /// The bytes of the snapshot would fit, so only the number of the format shows that it is
-    /// another one.
+    /// The bytes of the snapshot would fit, so only the number of the format shows that the format
+    /// is another one.
     #[test]
     fn a_snapshot_of_another_format_is_not_restored() {
         let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();

@@ -1,6 +1,6 @@
-//! The writes of a recovery before its checkpoint. First it writes again what it has read, since
-//! that may be only in the host's memory. When that is durable, it may write to places without a
-//! live page. A crash meanwhile leaves the old superblock, and the same map.
+//! The writes of a recovery before its checkpoint. First recovery writes again the data that it has
+//! read, since they may be only in the host's memory. When these data are durable, it may write to
+//! places without a live page. A crash meanwhile leaves the old superblock, and the same map.
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::UNMAPPED;
@@ -15,9 +15,9 @@ use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
 /// Writes the end of the journal once more, and the live pages that it names. The next sync then
-/// makes them durable, even if an earlier sync failed: after a failed sync the system takes pages
-/// for written that are only in memory, and no later sync writes them. Earlier journal blocks need
-/// no second write: the medium says that a sync has covered them.
+/// makes them durable, even if an earlier sync failed. After a failed sync, pages may be in memory
+/// alone although the system takes them for written, so that no later sync would write them.
+/// Earlier journal blocks need no second write: the medium says that a sync has covered them.
 ///
 /// # Errors
 /// The errors of the medium; pages that have changed since they were read.
@@ -107,13 +107,14 @@ fn ahead<'a>(zones: &'a Zones, recovered: &'a Recovered) -> impl Iterator<Item =
 }
 
 /// Makes room if a crash has left fewer erased blocks than a collection may need. It takes the
-/// blocks with the fewest live pages, and moves these behind the live pages of other blocks.
+/// blocks with the fewest live pages, and moves these pages behind the live pages of other blocks.
 ///
-/// There may be too few, because lost copies use up room that the page store had planned to use,
-/// and because the erase of a block is taken back if a copy from it was lost.
+/// There may be too few erased blocks, because lost copies use up room that the page store had
+/// planned to use, and because the erase of a block is taken back if a copy from it was lost.
 ///
-/// The old place of a page stays intact until its block is programmed again, which waits for a
-/// checkpoint. So after a crash meanwhile, the map of the old superblock is still right.
+/// The old place of a page stays intact until the block there is programmed again, and such a
+/// program waits for a checkpoint. So after a crash meanwhile, the map of the old superblock is
+/// still right.
 fn make_way(
     media: &mut dyn Media,
     parts: (&Zones, u32),

@@ -128,7 +128,7 @@ fn has_streams(by_address: bool, placement: &PlacementSpec) -> bool {
 }
 
 /// Returns the number of erased blocks at which collections begin on a drive with `layout`: the
-/// frontier's `low`, plus the blocks beyond one that copies may need.
+/// frontier's `low`, plus one block for each class of copies but the first.
 ///
 /// # Errors
 /// A frontier without a pool.

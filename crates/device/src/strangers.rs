@@ -10,7 +10,8 @@ pub struct Strangers(u8);
 
 impl Strangers {
     /// The bit of every file that remembers strangers. Alone it means that no stranger could reach
-    /// the drive. A file of an earlier version lacks the bit, so that nobody knows.
+    /// the drive. A file of an earlier version lacks the bit: it does not say who could reach the
+    /// drive.
     pub const NONE: Self = Self(1);
     /// A TCP port, which every user of the machine can reach.
     pub const TCP: Self = Self(2);

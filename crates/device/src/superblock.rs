@@ -2,9 +2,9 @@
 //! contents.
 //!
 //! There are four copies. A new generation is written to the two copies that do not hold the
-//! present one. The highest generation counts, even if only one copy of it is left: what it names
-//! was durable before it was written. So one damaged copy, one write to a wrong place, or one read
-//! of old bytes does no harm.
+//! present one. The highest generation counts, even if only one copy of it is left: the checkpoint
+//! that it names was durable before that copy was written. So one damaged copy, one write to a
+//! wrong place, or one read of old bytes does no harm.
 //!
 //! Two copies must have the same identity (UUID), so that one copy of another drive's superblock
 //! does no harm. A damaged copy counts here if its UUID can be read, since a loss of power may tear
@@ -25,9 +25,9 @@ const MAGIC: [u8; 8] = *b"FLASHGC\n";
 const VERSION: u32 = 1;
 /// The offset of the check sum in a copy, in bytes.
 const CRC_AT: usize = 12;
-/// The offset in a copy at which the places of the two checkpoints begin, and the size of each, in
-/// bytes.
+/// The offset in a copy at which the places of the two checkpoints begin, in bytes.
 const NAMED_AT: usize = 512;
+/// The size of the place of one checkpoint, in bytes.
 const NAMED: usize = 40;
 
 /// A superblock.

@@ -56,8 +56,8 @@ impl Pages<'_> {
         Ok(Slot::decode(self.tag, ppn, &bytes))
     }
 
-    /// Reads the expected page into `into`, which also after an error holds the bytes that were
-    /// read. Returns the out-of-band record.
+    /// Reads the expected page into `into`. Returns the page's out-of-band record. After an error,
+    /// `into` holds the bytes that were read, or zeros if they could not be read.
     pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<Oob, Damage> {
         self.media.read_at(self.zones.data(expected.ppn), into).map_err(|error| {
             into.fill(0);

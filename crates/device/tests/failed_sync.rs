@@ -16,8 +16,8 @@ struct Images {
     visible: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<(usize, Vec<u8>)>,
-    /// The countdown to a sync that fails once (0: the next one); and how many of each four writes
-    /// reach the disk then.
+    /// The countdown to a sync that fails once (0: the next one), and the number of writes in four
+    /// that reach the disk then.
     fails_in: Option<(u32, u32)>,
     /// The countdown to the write at which the power is lost.
     ends_in: Option<u32>,
@@ -48,8 +48,8 @@ impl Disk {
         self.with(|images| (images.fails_in, images.ends_in) = (None, None));
     }
 
-    /// Loses the power. `keeps` is called for each unsynced write, and returns true if it had
-    /// reached the disk.
+    /// Simulates a loss of power. `keeps` is called for each unsynced write, and returns true if
+    /// that write had reached the disk.
     fn lose_power(&self, mut keeps: impl FnMut() -> bool) {
         self.with(|images| {
             for (at, bytes) in std::mem::take(&mut images.unsynced) {

@@ -40,8 +40,8 @@ fn damage_within_the_journal_is_reported_and_not_cut_off() {
             assert!(text.contains("journal block") && text.contains("--from-oob"), "{text}");
         }
     }
-    // If the last block is damaged, it is taken for one that was never written, since nothing says
-    // that it was.
+    // If the last block is damaged, it is taken for one that was never written, since nothing on
+    // the medium says that it was durable.
     let mut torn = image.clone();
     torn[last + 9] ^= 16;
     let mut drive = open(MemMedia::of(torn), &settings);

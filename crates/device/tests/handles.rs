@@ -63,7 +63,8 @@ fn a_handle_goes_on_in_an_erased_block_and_leaves_a_candidate() {
     assert_eq!(without.close_unit(0).unwrap(), None);
 }
 
-/// A recording has no request for this, so the counting drive would decide otherwise.
+/// A recording has no request for the change to another block, so the counting drive would decide
+/// otherwise.
 #[test]
 fn a_drive_with_a_recording_refuses_another_unit() {
     let folder = tempfile::tempdir().unwrap();

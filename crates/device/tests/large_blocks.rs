@@ -1,5 +1,5 @@
-//! Drives whose blocks have more pages than a journal block has records. So much is written between
-//! two syncs, which is rare on the small drives of the crash campaign.
+//! Drives whose blocks have more pages than a journal block has records. Such drives write much
+//! between two syncs, which is rare on the small drives of the crash campaign.
 
 use crate::common::{compare, new_medium, page_of, plain};
 use flashgc_device::media::{CrashMedia, Op};

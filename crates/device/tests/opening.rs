@@ -13,8 +13,8 @@ fn opened(media: &CrashMedia, settings: &Settings) -> Drive {
     Drive::open(Box::new(media.clone()), settings).unwrap()
 }
 
-/// Returns the medium of a drive after the end of its process, and the number of live pages of
-/// which no later journal block says that they are durable.
+/// Returns the medium of a drive after the end of its process. Also returns the number of live
+/// pages that no later journal block says to be durable.
 fn crashed(settings: &Settings) -> (CrashMedia, usize) {
     let media = CrashMedia::of(new_medium(settings).image());
     let mut drive = opened(&media, settings);
@@ -36,7 +36,8 @@ fn crashed(settings: &Settings) -> (CrashMedia, usize) {
 /// A write: its place, the bytes that were there before, and the bytes written.
 type Written = (u64, Vec<u8>, Vec<u8>);
 
-/// Returns the writes of an opening, in a list for each sync that ends them.
+/// Returns the writes of an opening: one list for the writes before each sync, and one for those
+/// behind the last.
 fn rounds(media: &CrashMedia, settings: &Settings) -> Vec<Vec<Written>> {
     let mut image = media.image();
     media.take_history();
@@ -126,7 +127,7 @@ fn the_end_of_life_is_durable_when_the_host_hears_of_it() {
     let ops = media.take_history();
     let named = ops.iter().rposition(|op| matches!(op, Op::Write(at, _) if *at < BEHIND));
     assert!(named.is_some_and(|at| ops[at..].contains(&Op::Sync)), "the superblock is synced");
-    // The drive that is on the disk for certain takes no writes.
+    // After a loss of power, the drive that is then on the disk takes no writes.
     let image = media.state().durable;
     assert!(opened(&CrashMedia::of(image), &settings).stat().read_only.is_some());
 }

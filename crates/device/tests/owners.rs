@@ -198,7 +198,7 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
     assert_eq!(valid(&mixed), valid(&apart));
     assert_eq!(apart.purest, valid(&apart));
     assert!(mixed.purest * 100 < valid(&mixed) * 95, "{} of {}", mixed.purest, valid(&mixed));
-    // With handles of their own, the invalid pages of a victim belong to the owner of its copied
+    // If each owner has a handle, the invalid pages of a victim belong to the owner of its copied
     // pages.
     assert_eq!((apart.company[0][1], apart.company[1][0]), (0, 0));
     assert!(mixed.company[0][1] > 0);

@@ -108,7 +108,7 @@ fn a_past_ends_when_the_drive_has_settled() {
         let rounds = past.overwritten / past.pages;
         // Each cold page is to be written about four times.
         assert!([20, 40].contains(&rounds), "{rounds}");
-        // Write amplification in its second half is that of a longer past.
+        // Write amplification in the second half of the past is that of a longer past.
         let long = aged(&settings, writes, Until::Times(100.0));
         let off = past.write_amplification.unwrap() / long.write_amplification.unwrap() - 1.0;
         assert!(!settles || off.abs() < 0.01, "{writes}: {off} after {rounds}");

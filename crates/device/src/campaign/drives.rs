@@ -15,8 +15,9 @@ pub(super) const PLACEMENTS: [&str; 3] =
 pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 
 /// Returns the shape of a drive. A small one has 20 blocks of 8 pages, and 84 logical pages. The
-/// other has 12 blocks of 64 pages: the changes of one block do not fit into one journal block. It
-/// has fewer logical pages with handles, since these keep more blocks open than other placements.
+/// other has 12 blocks of 64 pages: the changes of one block do not fit into one journal block.
+/// With placement handles it has fewer logical pages, since handles keep more blocks open than
+/// other placements do.
 pub(super) fn shape(is_small: bool, placement: &str) -> Geometry {
     let shape = match (is_small, placement.starts_with("fdp")) {
         (true, _) => Geometry::new(20, 8, 84),

@@ -45,9 +45,9 @@ pub struct FuzzTally {
     pub refused: u64,
     /// Reads that ended with a media error.
     pub media_errors: u64,
-    /// Pages with a version older than the flushed one. That is allowed if a bit was flipped in a
-    /// drive that had not been closed, or if a sync had lied, and nothing on the medium says that
-    /// the flushed version was durable.
+    /// Pages with a version older than the flushed one. That is allowed only after a lie of a sync,
+    /// or after a flipped bit in a drive that had not been closed; and only if nothing on the
+    /// medium says that the flushed version was durable.
     pub went_back: u64,
     /// Losses of power after a sync that had lied.
     pub lies: u64,

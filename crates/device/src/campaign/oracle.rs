@@ -40,7 +40,7 @@ pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Re
 /// handles.
 ///
 /// # Errors
-/// The drive refuses, or the handle does not have a whole new block then.
+/// The drive refuses, or the handle has no whole new block afterwards.
 pub(super) fn leave_unit(drive: &mut Drive, version: Version) -> Result<(), String> {
     let handle = stream_of(version);
     let is_over = drive.why_read_only().is_some();
@@ -222,7 +222,7 @@ pub(super) enum Effect {
 #[derive(Clone, Copy, Debug)]
 struct Command {
     effect: Effect,
-    /// `true` if it wrote a page, so that the journal has a record of it.
+    /// `true` if the command wrote a page, so that the journal has a record of it.
     wrote: bool,
     /// `true` if the host was answered that it succeeded.
     is_answered: bool,
@@ -242,9 +242,9 @@ pub(super) struct Oracle {
 pub(super) struct View<'a> {
     oracle: &'a Oracle,
     position: usize,
-    /// The number of the last command up to which all commands must be there.
+    /// The effects of all commands up to the one with this number must be there.
     all: usize,
-    /// The numbers of later commands that must be there, too.
+    /// The numbers of later commands whose effects must be there, too.
     alone: Vec<usize>,
 }
 
@@ -302,7 +302,7 @@ impl Oracle {
 
     /// Returns the versions that the end of the process must leave after the first `position`
     /// operations, if the host survives it: all acknowledged ones. If a command failed, the host
-    /// knows; then of the commands before it, only flushed ones must be there.
+    /// knows that. Of the commands before the failed one, only the flushed ones must then be there.
     pub(super) fn answered_at(&self, position: usize) -> View<'_> {
         let has_failed = |command: &Command| !command.is_answered && command.begin <= position;
         let failed = self.commands.iter().rposition(has_failed);

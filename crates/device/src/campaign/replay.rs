@@ -4,9 +4,9 @@
 //! A [`Recorder`] stands between a front end and a drive. It logs every command that succeeded,
 //! with its data, in the order in which the drive did them. So a flush in the log says that all
 //! commands before it are durable. A [`Replay`] does the commands again on another drive, up to a
-//! flush. [`Replay::cut`] changes a copy of its file into one that a crash may leave: with some of
-//! the commands after that flush, and with any part of what the drive wrote for them since its last
-//! sync.
+//! flush. [`Replay::cut`] changes a copy of the drive's file into one that a crash may leave: with
+//! some of the commands after that flush, and with any part of what the drive wrote for them since
+//! its last sync.
 
 mod log;
 mod lossy;

@@ -32,7 +32,8 @@ pub(super) struct Schedule<'a> {
     contents: Contents,
 }
 
-/// The frequency of each kind of command: one in this many on average; 0 for never.
+/// The frequency of each kind of command, as a number N: on average, one command in N is of this
+/// kind. 0 stands for never.
 struct Often {
     flush: u32,
     fua: u32,
@@ -57,8 +58,8 @@ struct Work {
     /// The durability at first and after each opening, with the numbers of operations at which the
     /// opening began and ended.
     durabilities: Vec<(usize, usize, Durability)>,
-    /// Ranges of operations without a checkpoint being written. In these the drive must open from
-    /// the checkpoint before the current one if the current one is damaged.
+    /// Ranges of operations during which no checkpoint is written. If the current checkpoint is
+    /// damaged in an image from such a range, the drive must open from the checkpoint before.
     fallbacks: Vec<(usize, usize)>,
     /// The number of operations done when the drive said that its life is over; `None` if it did
     /// not.
@@ -139,7 +140,7 @@ impl<'a> Schedule<'a> {
         self.lie(&work, rng, tally)
     }
 
-    /// Does `commands` commands on `drive`, all of whose data are durable before.
+    /// Does `commands` commands on `drive`. All data of the drive must be durable before.
     fn work(
         &mut self,
         mut drive: Bytes<Drive>,

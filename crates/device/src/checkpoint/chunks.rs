@@ -1,6 +1,6 @@
 //! Stores the bytes of a checkpoint in chunks of up to 64 KiB, each with a check sum. The header of
-//! a chunk can name a run of equal bytes before it, which takes no room. So the parts of a large
-//! drive that were never written cost nothing.
+//! a chunk can name a run of equal bytes that precedes the chunk. Such a run takes no room. So the
+//! parts of a large drive that were never written cost nothing.
 
 use std::io;
 
@@ -77,8 +77,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the last chunk. Returns the bytes written, and the check sum of all chunks' check
-    /// sums.
+    /// Writes the last chunk. Returns the number of bytes written, and the check sum of all chunks'
+    /// check sums.
     pub(super) fn finish(&mut self, media: &mut dyn Media) -> io::Result<(u64, u32)> {
         if self.buffer.len() > HEADER || self.run > 0 {
             self.write_chunk(media)?;

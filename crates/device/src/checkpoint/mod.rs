@@ -44,7 +44,8 @@ pub(crate) struct BlockInfo {
     pub(crate) is_written: bool,
 }
 
-/// The records of an epoch that a crash has lost. Their pages may still be on the medium.
+/// The end of an epoch's journal: a crash has lost all records of `epoch` from the number `end` on.
+/// The pages of lost records may still be on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Horizon {
     pub(crate) epoch: u32,

@@ -1,8 +1,8 @@
 //! Placement handles: each writes to one open block, and can change to another block.
 //!
-//! Nothing on the medium says that a block was closed before it was full. It is a block with erased
-//! pages that is not the last block of its class; crashes leave such blocks, too. After a crash a
-//! handle goes on in the block that it opened last, among those that still have data.
+//! Nothing on the medium says that a block was closed before it was full. Such a block looks like
+//! one that a crash has left: it has erased pages, and is not the last block of its class. After a
+//! crash a handle goes on in the block that it opened last, among those that still have data.
 
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::OpenBlock;

@@ -97,8 +97,9 @@ impl Drive {
 
     /// Opens the drive with this `durability`, whatever its file says.
     ///
-    /// If a crash cuts this off, the superblock that was found leads to the same drive again, until
-    /// another superblock is durable. If the medium fails meanwhile, the drive is read-only.
+    /// If a crash cuts the opening off, the superblock that was found leads to the same drive
+    /// again, until another superblock is durable. If the medium fails meanwhile, the drive is
+    /// read-only.
     ///
     /// # Errors
     /// The errors of [`Drive::open`].
@@ -144,9 +145,9 @@ impl Drive {
         }
     }
 
-    /// Writes the recovered state as a checkpoint to one slot, and then to the other: either may be
-    /// lost later. After a crash before a durable superblock names the first one, the drive is
-    /// recovered again.
+    /// Writes the recovered state as a checkpoint to one slot, and then to the other, since either
+    /// checkpoint may be lost later. If a crash comes before a durable superblock names the first
+    /// one, the drive is recovered again.
     fn write_both_checkpoints(&mut self) {
         if self.failed.is_some() {
             return;
@@ -323,7 +324,8 @@ fn begin_journal(now: &Superblock, is_clean: bool) -> Journal {
 }
 
 /// Returns the hosts' use that a crash kept out of the superblock: the bytes of the pages that
-/// hosts wrote since it was last counted. So both parts of write amplification cover the same time.
+/// hosts wrote since their use was last counted. So both parts of write amplification cover the
+/// same time.
 fn uncounted(before: &Superblock, host_pages: u64) -> Usage {
     // A file of an earlier version does not say until when it has counted.
     let is_known = before.accounted > 0 || before.usage.writes == 0;
@@ -338,7 +340,7 @@ fn could_not_open(error: std::io::Error) -> String {
     format!("opening it failed: {error}")
 }
 
-/// Returns the zones of the drive with this superblock, which must have been made with these
+/// Returns the zones of the drive with this superblock. The drive must have been made with these
 /// settings.
 pub(crate) fn zones_of(
     media: &dyn Media,

@@ -26,8 +26,8 @@ pub(crate) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
 }
 
 impl Drive {
-    /// Writes a page of the host in the stream `named`. If the drive has streams by address, that
-    /// stream is ignored.
+    /// Writes a page of the host in the stream `named`. If the drive has streams by address,
+    /// `named` is ignored.
     pub(super) fn write_page(
         &mut self,
         page: u32,
@@ -114,8 +114,8 @@ impl Drive {
         written.map_err(|error| self.fail(error))
     }
 
-    /// Makes everything so far durable, and then says so in the journal. From then on damage to it
-    /// is an error, and is not taken for a write that a crash has torn.
+    /// Makes everything so far durable, and then says so in the journal. From then on, damage to
+    /// these data is an error, and is not taken for a write that a crash has torn.
     pub(super) fn vouch(&mut self) -> Result<(), DeviceError> {
         self.advance_checkpoint()?;
         let done = self.make_durable().and_then(|()| {

@@ -35,7 +35,7 @@ impl Window {
     }
 }
 
-/// Returns the record at `ppn` among `records`, the first of which is at `first`.
+/// Returns the record at `ppn` among `records`. The first of these is the record at `first`.
 fn slot_of(records: &[u8], tag: u32, first: u32, ppn: u32) -> Option<Slot> {
     let bytes = records.get((ppn - first) as usize * oob::BYTES..)?.first_chunk()?;
     Some(Slot::decode(tag, ppn, bytes))
@@ -47,7 +47,7 @@ impl Drive {
         Pages { media: media.as_ref(), zones, tag: *tag }
     }
 
-    /// Returns what a read of `page` at `ppn` is checked against.
+    /// Returns the marks that a read of `page` at `ppn` must find.
     fn expected(&self, page: u32, ppn: u32) -> Expected<'_> {
         let block = &self.blocks[self.zones.geometry.place_of(ppn).0 as usize];
         Expected { page, ppn, block, record: None }
@@ -66,8 +66,8 @@ impl Drive {
         }
     }
 
-    /// Reads the bytes at `ppn` into `into`, damaged or not. Returns their out-of-band record if
-    /// they are `page`, intact.
+    /// Reads the bytes at `ppn` into `into`, damaged or not. Returns the out-of-band record if the
+    /// bytes are those of `page` and intact.
     fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
         if let Some((bytes, record)) = self.stripes.page(ppn) {
             into.copy_from_slice(bytes);
@@ -192,8 +192,9 @@ mod tests {
     use crate::media::MemMedia;
     use crate::settings::{Durability, Settings};
 
-    /// The pages are written in turn, so that a victim has no live page, except for one page that
-    /// is left out. This page lies at the place from which the last collected page was read.
+    /// All pages but one are written in turn. So a victim has no live page, except for the page
+    /// that is left out. Each such page lies at the place from which the page left out before was
+    /// collected.
     #[test]
     fn a_collection_reads_nothing_that_an_earlier_one_had_read() {
         let layout = Layout {

@@ -95,8 +95,9 @@ impl Drive {
     }
 
     /// Passes a hint for the pages of `range` to the page store, or takes hints back if `is_hint`
-    /// is false. If the hint is from an earlier moment `since`, it leaves out pages without data
-    /// and pages written later. Returns the pages passed on, and the number of pages written later.
+    /// is false. If the hint is from an earlier moment `since`, pages without data and pages
+    /// written later are left out. Returns the pages passed on, and the number of pages written
+    /// later.
     fn pass_on(
         &mut self,
         range: std::ops::Range<u32>,
@@ -149,7 +150,7 @@ impl Drive {
 
     /// Removes from `pages` those without data, and those whose data the host wrote after `moment`.
     /// Returns the number of the latter. The moments are read from the out-of-band records, so that
-    /// writes need not keep them in memory.
+    /// the drive keeps none in memory.
     fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {
         let (mut late, mut failed) = (0, None);
         pages.retain(|&page| {

@@ -25,7 +25,7 @@ pub struct Hinted {
 pub struct WriteStreams<'a>(pub &'a [StreamId]);
 
 impl<'a> WriteStreams<'a> {
-    /// Returns the stream of the write's page with this number: 0, 1, 2 and so on.
+    /// Returns the stream of page `number` of the write, counted from 0.
     pub fn of(self, number: usize) -> StreamId {
         match *self.0 {
             [] => NO_STREAM,
@@ -51,7 +51,7 @@ impl<'a> WriteStreams<'a> {
         streams
     }
 
-    /// Returns the streams of `count` pages of the write, from the page with this number on.
+    /// Returns the streams of `count` pages of the write, from page `number` of the write on.
     pub fn part(self, number: usize, count: usize) -> Self {
         match *self.0 {
             [] | [_] => self,

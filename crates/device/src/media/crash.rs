@@ -27,14 +27,14 @@ pub enum Op {
     Settled {
         /// For each of those operations, `true` if it is on the disk.
         kept: Arc<[bool]>,
-        /// `true` if the sync said that all of them are.
+        /// `true` if the sync said that all of them are on the disk.
         is_lie: bool,
     },
     /// The system has read this range from the disk again.
     Dropped(u64, u64),
 }
 
-/// Bytes that are written as a whole or not at all.
+/// The number of bytes that are written as a whole or not at all.
 pub const SECTOR: usize = 512;
 
 impl Op {
@@ -58,7 +58,8 @@ impl Op {
         }
     }
 
-    /// Returns the first byte and the number of bytes that it changes, if it is a write or a punch.
+    /// Returns the first byte and the number of bytes that the operation changes, if it is a write
+    /// or a punch.
     fn range(&self) -> Option<(u64, u64)> {
         match self {
             Self::Write(at, bytes) => Some((*at, bytes.len() as u64)),
@@ -303,7 +304,7 @@ impl Media for CrashMedia {
 mod tests {
     use super::*;
 
-    /// Writes one byte of each value at its own place.
+    /// Writes each value as one byte, at the place that is equal to the value.
     fn write(media: &mut CrashMedia, values: std::ops::RangeInclusive<u8>) {
         values.for_each(|value| media.write_at(value.into(), &[value]).unwrap());
     }

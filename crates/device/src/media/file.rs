@@ -46,10 +46,10 @@ impl FileMedia {
         Self::opened(OpenOptions::new().read(true).write(true).custom_flags(AT_ONCE).open(path)?)
     }
 
-    /// Takes a file that is open already, to read and to write.
+    /// Takes a file that is already open for reading and writing.
     ///
     /// # Errors
-    /// Another process has it open as a drive.
+    /// Another process has the file open as a drive.
     pub fn opened(file: File) -> io::Result<Self> {
         let media = Self::opened_read_only(file)?;
         lock(&media.file)?;
@@ -64,7 +64,8 @@ impl FileMedia {
         Self::opened_read_only(OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path)?)
     }
 
-    /// Takes a file that is open already, to read, also if a process has it open as a drive.
+    /// Takes a file that is already open for reading, also if a process has the file open as a
+    /// drive.
     ///
     /// # Errors
     /// Something other than a file, or a file whose size cannot be read.

@@ -62,7 +62,7 @@ impl Uncached {
     }
 
     /// Writes `bytes` into the file from `at` on, whole pages at a time: a file that ends inside
-    /// the last one becomes longer.
+    /// the last page becomes longer.
     ///
     /// # Errors
     /// The errors of the file.
@@ -81,8 +81,8 @@ impl Uncached {
         Ok(())
     }
 
-    /// Reads up to `len` bytes of the file from `begin` on into the buffer. Returns how many the
-    /// file has.
+    /// Reads up to `len` bytes of the file from `begin` on into the buffer. Returns the number of
+    /// bytes read: fewer if the file ends before.
     fn fill(&mut self, file: &File, begin: u64, len: usize) -> io::Result<usize> {
         let buffer = &mut self.bytes[self.first..][..len];
         let mut have = 0;
@@ -103,8 +103,9 @@ impl Uncached {
     }
 }
 
-/// Returns the first part of `len` bytes from `at` on that one transfer can have: the byte at which
-/// its page begins, the bytes of that page before the part, and the bytes of the part.
+/// Returns the first part of the `len` bytes from `at` on, as much as one transfer can have. The
+/// three numbers are the byte at which the first page of the part begins, the number of bytes of
+/// that page before the part, and the number of bytes of the part.
 fn part(at: u64, len: usize) -> (u64, usize, usize) {
     let skipped = (at % PAGE as u64) as usize;
     (at - skipped as u64, skipped, len.min(BYTES - skipped))

@@ -24,7 +24,7 @@ use crate::superblock::Copies;
 /// The prefix of the name of a policy that is written in Python.
 const OUTSIDE: &str = "python:";
 
-/// The loaded policies of a drive that are written in Python.
+/// A drive's victim policy and placement that are written in Python and were loaded.
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.

@@ -61,7 +61,8 @@ pub fn commands(count: usize, pages: u64, seed: u64) -> Vec<(u64, bool)> {
         .collect()
 }
 
-/// Executes the commands. `held` keeps the number in each page.
+/// Executes the commands. They have the numbers from `mark` on, and a write fills its page with its
+/// number. `held` keeps the number in each page.
 pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)], mark: u64) {
     for (number, &(page, is_trim)) in (mark..).zip(commands) {
         if is_trim {

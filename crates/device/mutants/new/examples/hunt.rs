@@ -6,9 +6,10 @@
 //! otherwise after ten times as long.
 //!
 //! Without names, it hunts for all mutants. It prints a line for each: the verdict, the seconds,
-//! and the broken promise or the reason. The verdict is the level that found the mutant (`images`,
-//! `fuzz`); or `test` or `justified`, if `mutants.toml` has a reason with or without a test;
-//! otherwise `open`. The exit code is 1 if any is open.
+//! and the broken promise or the reason. The verdict is the level that found the mutant (`images`
+//! or `fuzz`). If no level found it and `mutants.toml` has a reason, the verdict is `test` if the
+//! reason names a test, and otherwise `justified`. Without a reason it is `open`. The exit code is
+//! 1 if a verdict is `open`.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -33,19 +33,20 @@ mutants! {
 
     /// R1 is left out: a record that was not durable counts though its page does not verify.
     TailNotVerified,
-    /// R2 is left out: a block erased since the last sync is programmed without one.
+    /// R2 is left out: a block that was erased since the last sync is programmed without another
+    /// sync.
     ReuseWithoutSync,
     /// R3 is left out: the superblock names a checkpoint that was not synced.
     SuperblockBeforeCheckpoint,
-    /// R5 is left out: a page that is read must be intact, and may be another one.
+    /// R5 is left out: a read checks that a page is intact, but not that it is the expected page.
     IdentityNotChecked,
-    /// Another page's data are taken for the page's.
+    /// The data of another logical page are accepted as those of the page.
     PageNotCompared,
-    /// A page programmed before its block was opened is taken for one of this life.
+    /// A page that was programmed before its block was opened is accepted.
     OpenedNotCompared,
-    /// A page of another erase count of its block is taken for one of this life.
+    /// A page that was programmed at another erase count of its block is accepted.
     GenerationNotCompared,
-    /// In recovery a page with another record's number is taken for the record's.
+    /// In recovery a page that has the number of another journal record is accepted.
     StampNotCompared,
     /// The data of a page are not compared with the check sum of their out-of-band record.
     DataSumNotChecked,
@@ -57,7 +58,8 @@ mutants! {
     OobWithoutPlace,
     /// Only the first of the pages that are read at once is verified.
     NeighboursNotVerified,
-    /// Pages that are read at once are those behind the first, wherever the map has them.
+    /// A read of several pages takes the physical pages behind the first one, wherever the map has
+    /// the logical pages.
     NeighboursNotLocated,
     /// Pages that wait to be written are read from the medium when their neighbour is read.
     WaitingNeighboursFromMedium,
@@ -70,7 +72,7 @@ mutants! {
 
     /// The records of the journal are written before the pages that they name.
     RecordsBeforePages,
-    /// The medium is synced before what waits is written, and not behind it.
+    /// The medium is synced before the waiting pages and records are written, and not after that.
     SyncBeforeWriting,
     /// A flush syncs without writing the pages that wait.
     FlushWithoutPages,
@@ -84,7 +86,7 @@ mutants! {
     FailedDriveFlushes,
     /// A drive that failed takes writes.
     FailedDriveWrites,
-    /// A failure is reported and not remembered.
+    /// A failure is reported to the host, but the drive does not remember it.
     FailureNotRemembered,
     /// A program goes on though the sync that it waited for failed.
     FailedWaitIgnored,
@@ -92,7 +94,7 @@ mutants! {
     FailedStripeForgotten,
     /// The out-of-band records of a stripe are not written.
     StripeWithoutRecords,
-    /// A change that programs no page leaves the drive as if nothing was to be flushed.
+    /// After a change that programs no page, the drive counts as one without anything to flush.
     NoteLeavesClean,
     /// Any number of journal blocks may wait for a sync.
     UnsyncedWithoutBound,
@@ -100,9 +102,9 @@ mutants! {
     BarrierStays,
     /// A page that was written counts as durable when blocks are used again, though it was not synced.
     BarrierAtWriting,
-    /// An idle drive does not vouch for what it did.
+    /// An idle drive does not make its work durable, and does not say in the journal that it is.
     NotVouched,
-    /// The block with which an idle drive vouches is not synced.
+    /// The journal block by which an idle drive says that its work is durable is not synced.
     VouchNotSynced,
     /// A block's class is always 0.
     ClassForgotten,
@@ -116,7 +118,7 @@ mutants! {
     CopyForgetsStream,
     /// After a crash the data of pages have no streams, though the host had named some.
     StreamsNotRecovered,
-    /// Pages of a block that its handle leaves go on waiting for those that will never come.
+    /// When a handle leaves its block, the block's waiting pages are not written.
     LeftPagesWait,
     /// The end of the drive's life is not written to its superblock.
     EndNotRecorded,
@@ -125,17 +127,17 @@ mutants! {
 
     // Collections.
 
-    /// A damaged page that is collected gets a check sum that fits.
+    /// A collection gives the copy of a damaged page a check sum that matches the damaged data.
     CollectedDamageHidden,
     /// An erase is not noted in the journal.
     EraseNotNoted,
-    /// A block's erase count stays when it is erased.
+    /// An erase does not change the block's erase count.
     EraseNotCounted,
     /// A block that was erased counts as programmed.
     EraseKeepsWritten,
-    /// A block does not know when it was erased.
+    /// A block does not record the number of the journal record of its erase.
     EraseWithoutStamp,
-    /// A collection reads what an earlier one had read of another block, or of the same one.
+    /// A collection uses pages that an earlier collection of the same block had read.
     WindowStays,
     /// A collection does not advance the checkpoint.
     CollectionWithoutCheckpoint,
@@ -153,19 +155,21 @@ mutants! {
 
     // The journal.
 
-    /// The number of a journal block's place is taken modulo one block less than the ring has.
+    /// The place of a journal block is computed as if the ring had one block less.
     RingOneShort,
     /// A journal block counts though its check sum does not match.
     BlockSumNotChecked,
     /// A journal block does not say which blocks before it are durable.
     BlockWithoutEvidence,
-    /// A journal block says that all before it are durable, though no sync was between.
+    /// A journal block says that all blocks before it are durable, though the last ones were not
+    /// synced.
     BlockVouchesUnsynced,
-    /// A journal block is followed by whichever block lies at the next place.
+    /// Recovery accepts the journal block that lies at the next place, whatever its number is.
     BlockNumberNotCompared,
     /// A journal block counts though its first record has another number than is expected.
     BlockStampNotCompared,
-    /// A journal block has the number of its last record in the place of its first one's.
+    /// A journal block stores the number of the record that follows it in place of the number of
+    /// its first record.
     BlockStampOfItsEnd,
     /// The last record of a full journal block is lost.
     BlockTakesOneMore,
@@ -173,7 +177,7 @@ mutants! {
     PartialBlockWrittenOver,
     /// The records of a block are written again with the next one.
     RecordsWrittenTwice,
-    /// A write is answered before the system has it.
+    /// A write is answered before anything of it is handed over to the system.
     NotHandedOver,
     /// The pages of a write are handed over to the system, and the records that name them stay in memory.
     RecordsNotHandedOver,
@@ -181,28 +185,28 @@ mutants! {
     HandedBlockTakenForWhole,
     /// A block that was handed over to the system does not say that records may follow.
     HandedBlockNotOpen,
-    /// The journal has room for one block more than its ring.
+    /// The journal counts one more block of room than its ring has.
     RoomOneMore,
-    /// The journal has no room kept for what the checkpoint before needs.
+    /// The journal counts blocks as room that only the checkpoint before needs.
     RoomFromStart,
-    /// The begin of a checkpoint keeps nothing before it.
+    /// When a checkpoint begins, the journal keeps no block before it.
     BeginKeepsNothing,
-    /// The begin of a checkpoint gives no room back.
+    /// When a checkpoint begins, the journal gains no room.
     BeginFreesNothing,
     /// The end of a checkpoint does not keep the journal written since its begin.
     EndKeepsNothing,
     /// After a sync, no journal block counts as durable.
     NeverDurable,
-    /// Records that were written count as vouched for.
+    /// Written records count as if the medium already said that they are durable.
     AlwaysVouched,
-    /// Too few journal blocks are reserved for what comes before a checkpoint begins.
+    /// No journal blocks are reserved for the records that are written before a checkpoint begins.
     NoReserve,
 
     // Recovery.
 
-    /// Blocks behind a gap in the journal say nothing of what was durable.
+    /// Recovery ignores what journal blocks behind a gap say about durable blocks.
     NoLaterEvidence,
-    /// A journal that ends before blocks that were durable is taken for a whole one.
+    /// A journal that ends before a durable block is accepted as whole.
     ShortJournalAccepted,
     /// The superblock's word on what was durable is ignored.
     SuperblockEvidenceIgnored,
@@ -212,7 +216,8 @@ mutants! {
     UnreadableBlockEnds,
     /// A damaged checkpoint is not replaced by the one before.
     NoFallback,
-    /// The checkpoint before is taken for all that there is, where the drive was closed.
+    /// If the last checkpoint of a closed drive is damaged, recovery uses the checkpoint before
+    /// without its journal.
     FallbackWithoutJournal,
     /// A page that could not be read in recovery is taken for one that was never written.
     UnreadablePageLost,
@@ -220,17 +225,17 @@ mutants! {
     SkippedForgotten,
     /// Recovery does not remember up to which record the journal went.
     HorizonNotNoted,
-    /// Recovery remembers one record more than there was.
+    /// Recovery remembers an end of the journal that is one record too late.
     HorizonOneLate,
-    /// Recovery does not do the discards of the journal.
+    /// Recovery does not replay the discards of the journal.
     TrimNotReplayed,
-    /// Recovery does the discards of the journal without their last page.
+    /// Recovery replays the discards of the journal without their last page.
     TrimReplayedShort,
-    /// Recovery does not do the erases of the journal.
+    /// Recovery does not replay the erases of the journal.
     EraseNotReplayed,
-    /// Recovery does erases that the checkpoint knows already.
+    /// Recovery replays erases that the checkpoint already includes.
     EraseReplayedTwice,
-    /// Recovery programs blocks that the checkpoint knows to be erased later.
+    /// Recovery replays a program although the checkpoint has a later change of the same block.
     ProgramReplayedLate,
     /// Recovery does not see when a block was opened.
     OpenedNotReplayed,
@@ -242,13 +247,14 @@ mutants! {
     EraseNotUndone,
     /// Open blocks are not put back behind their last live page.
     NotSettled,
-    /// Open blocks go on at their last live page.
+    /// Open blocks go on at the place of their last live page, and overwrite it.
     SettledOverPage,
     /// An open block without a live page stays as it is.
     EmptyBlockKept,
     /// An open block without a live page is erased, and its erase not counted.
     EmptyBlockNotCounted,
-    /// The map of the out-of-band records has of each page the one programmed first.
+    /// The map built from the out-of-band records takes, for each logical page, the copy that was
+    /// programmed first.
     OobMapOfFirst,
 
     // What opening a drive writes.
@@ -261,13 +267,13 @@ mutants! {
     ConfirmNotSynced,
     /// A superblock that could not be made durable again does not end the drive's work.
     FailedConfirmIgnored,
-    /// Opening a drive that was closed does not say that it is open.
+    /// When a closed drive is opened, no superblock is written to say that the drive is in use.
     OpeningNotSaid,
-    /// The word that a drive is open is not synced.
+    /// The superblock that says that a drive is in use is not synced.
     OpeningNotSynced,
     /// Opening a drive that was closed gives up the journal that the checkpoint before needs.
     OlderJournalNotKept,
-    /// A recovery has the epoch of the drive before it.
+    /// A recovery does not begin a new epoch.
     EpochNotRaised,
     /// Recovery does not write again what it has read.
     NotRenewed,
@@ -281,21 +287,22 @@ mutants! {
     JournalNotRenewed,
     /// The first block of the journal's end is not written again.
     RenewedFromSecond,
-    /// Records that were lost stay on the medium.
+    /// Out-of-band records of programs that a crash has lost stay on the medium.
     SkippedNotScrubbed,
-    /// Records that lie ahead in open blocks stay on the medium.
+    /// Out-of-band records in the unwritten part of open blocks stay on the medium.
     AheadNotScrubbed,
     /// Recovery makes no room for collections.
     NoWayMade,
-    /// A damaged page that recovery moves gets a check sum that fits.
+    /// Recovery gives a damaged page that it moves a check sum that matches the damaged data.
     MovedDamageHidden,
-    /// A page that recovery moves goes over the last live one of a block.
+    /// Recovery moves a page to the place of the last live page of a block.
     MovedOverPage,
-    /// A page that recovery moves has the erase count of the block that it left.
+    /// The record of a page that recovery moves has the erase count of the block that the page
+    /// left.
     MovedWithOldGeneration,
     /// Recovery erases a block without counting that.
     MovedEraseNotCounted,
-    /// Recovery writes one checkpoint, and not both.
+    /// Recovery writes a checkpoint to one slot, and not to both.
     OneSlotRecovered,
     /// The checkpoints of a drive that did not sync are taken for durable.
     UnsyncedDriveTrusted,
@@ -310,7 +317,8 @@ mutants! {
     ChunkSumNotChecked,
     /// A checkpoint is written over the one that counts.
     CheckpointOverPresent,
-    /// A checkpoint is named with the journal at its end, and not at its begin.
+    /// The superblock names, for a checkpoint, the journal block at its end instead of the one at
+    /// its begin.
     CheckpointNamedLate,
     /// A checkpoint begins in the middle of a journal block.
     BeginWithoutWriting,
@@ -322,19 +330,20 @@ mutants! {
     BeforeNotNamed,
     /// The superblock does not say which journal blocks were durable.
     SuperblockWithoutEvidence,
-    /// Room is given back before the checkpoint behind the erases is written.
+    /// Erased blocks give their room back before the superblock names a checkpoint that includes
+    /// their erases.
     PunchedEarly,
     /// Blocks that are programmed again give their room back.
     UsedBlockPunched,
-    /// With a block's room the first page of the next one is given back.
+    /// Together with a block's room, the room of the next block's first page is given back.
     PunchedOnePageMore,
-    /// Media errors are not kept over checkpoints.
+    /// The next checkpoint forgets the media errors that were counted.
     MediaErrorsForgotten,
-    /// The counts of the hosts' commands are not kept over checkpoints.
+    /// The next checkpoint forgets the counts of the hosts' commands.
     UsageForgotten,
     /// The last sync of a drive that is closed is left out.
     CloseNotSynced,
-    /// A drive that is closed does not say so.
+    /// The superblock of a closed drive does not say that the drive was closed.
     CloseNotSaid,
     /// A drive that is closed does not say that its life is over.
     CloseForgetsEnd,
@@ -347,15 +356,15 @@ mutants! {
     NewestNeedsBoth,
     /// The generation of a newer superblock that is damaged is used again.
     GenerationUsedAgain,
-    /// A superblock is written over the present one.
+    /// After an opening, the first new superblock is written over the present one.
     WrittenOverPresent,
-    /// After a superblock the next one goes over it.
+    /// Each superblock is written over the superblock before it.
     PairNotChanged,
     /// A superblock is written to one copy, and not to two.
     OneCopyWritten,
-    /// One copy of a superblock makes a drive.
+    /// One copy of a superblock, without a second one of the same drive, is accepted.
     OneCopyNamesDrive,
-    /// A damaged copy of the superblock says nothing of whose it is.
+    /// The UUID in a damaged copy of the superblock is ignored.
     DamagedCopyNamesNothing,
     /// A copy of the superblock that cannot be read keeps the drive from opening.
     UnreadableCopyEnds,
@@ -388,7 +397,7 @@ mod chosen {
     }
 
     /// Chooses the mutant of this thread; `None` makes its drives right again. Returns the mutant
-    /// before.
+    /// that was chosen before.
     pub fn choose(mutant: Option<Mutant>) -> Option<Mutant> {
         CHOSEN.replace(mutant)
     }

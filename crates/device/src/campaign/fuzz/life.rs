@@ -32,8 +32,9 @@ pub(super) struct How<'a> {
 }
 
 impl Life {
-    /// Opens the drive on a medium with the state `base`, which fails as `failing` says. Returns
-    /// the open drive, or the error and the medium; and how often the medium failed meanwhile.
+    /// Opens the drive on a medium that has the state `base` and fails as `failing` says. Returns
+    /// the open drive, or the error and the medium. Also returns the number of the medium's
+    /// operations that failed meanwhile.
     pub(super) fn open(
         base: State,
         how: How<'_>,

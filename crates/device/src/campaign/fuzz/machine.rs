@@ -57,7 +57,7 @@ pub(super) struct Machine<'a> {
 enum End {
     Closed,
     Crashed,
-    /// The drive's recovery was cut off at any point.
+    /// The drive's recovery was cut off at a random operation.
     Cut,
 }
 
@@ -94,8 +94,8 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// Opens the drive on a medium with the state `base`, which fails as `failing` says. With an
-    /// error it returns the medium, too.
+    /// Opens the drive on a medium that has the state `base` and fails as `failing` says. An error
+    /// is returned together with the medium.
     fn open(
         &mut self,
         base: State,
@@ -212,8 +212,8 @@ impl<'a> Machine<'a> {
         let done = self.answered(done)?;
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {
-            // The other bytes of a page could not be read: pages before it were written, and none
-            // behind it.
+            // The other bytes of a page could not be read. The pages before that page were written,
+            // and none behind it.
             self.pages.tried(pages, version);
             self.tally.media_errors += 1;
             return Ok(());
@@ -331,8 +331,9 @@ impl<'a> Machine<'a> {
         0..self.settings.layout.geometry.logical_pages()
     }
 
-    /// Returns the state of the medium after the `end` of a drive that was opened on `base`, the
-    /// promise that holds for it, and `true` if only the process has ended.
+    /// Returns three values for a drive that was opened on `base` and ended as `end` says: the
+    /// state of its medium, the promise that must hold when it is opened again, and `true` if only
+    /// the process has ended.
     fn ended(
         &mut self,
         base: &State,

@@ -50,7 +50,8 @@ impl Pages {
         &mut self.pages[range.start as usize..range.end as usize]
     }
 
-    /// Notes that a command gave the pages this version. `durable` is true if it survives a crash.
+    /// Notes that a command gave the pages this version. `durable` is true if the version survives
+    /// a crash.
     pub(super) fn wrote(&mut self, range: Range<u32>, version: Version, durable: bool) {
         self.has_written |= version != 0;
         for page in self.part(range.clone()) {
@@ -73,8 +74,8 @@ impl Pages {
         }
     }
 
-    /// Notes that a command failed that was to give the pages this version. Each page may have it
-    /// or not.
+    /// Notes the failure of a command that should have given the pages this version. Each page may
+    /// have the version or not.
     pub(super) fn tried(&mut self, range: Range<u32>, version: Version) {
         for page in self.part(range) {
             page.live.push(Held::new(version));
@@ -90,8 +91,8 @@ impl Pages {
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
 
-    /// Notes that the process has ended and its host has not: all acknowledged writes must be
-    /// there.
+    /// Notes that the process of the drive has ended, and that the host goes on: all acknowledged
+    /// writes must be there.
     pub(super) fn outlived(&mut self) {
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
@@ -121,7 +122,7 @@ impl Pages {
         }
     }
 
-    /// Checks that the running drive may return this for `page`; `None` is a media error.
+    /// Checks that the running drive may return this version of `page`; `None` is a media error.
     pub(super) fn judge(&self, page: u32, version: Option<Version>) -> Result<(), String> {
         may(&self.pages[page as usize].live, page, version)
     }

@@ -163,7 +163,8 @@ struct Swarm {
     faults: u32,
     /// `true` if recoveries may fail as well.
     again: bool,
-    /// Half of the commands go to the first pages, of which this is the number.
+    /// The number of hot pages, which are the first pages of the drive. Half of the commands go to
+    /// them.
     hot: u32,
 }
 

@@ -1,5 +1,5 @@
-//! A medium that passes everything to another one. It can fail in the middle of a write, and may
-//! refuse to give room back.
+//! A medium that passes every operation on to another medium. It can fail in the middle of a write,
+//! and may refuse to give room back.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -36,9 +36,10 @@ pub(super) enum Entry {
 pub struct Recorder<S> {
     drive: S,
     log: File,
-    /// The buffer for writes past the page cache, if memory is limited; and the length of the log
-    /// in bytes.
+    /// The buffer for writes past the page cache; `None` if the log is written through the page
+    /// cache.
     uncached: Option<Uncached>,
+    /// The length of the log in bytes. It is counted only for writes past the page cache.
     len: u64,
 }
 
@@ -220,7 +221,8 @@ pub struct LogCommand {
 /// Returns the commands of the log at `path`.
 ///
 /// # Errors
-/// The errors of the file; `InvalidData`, with the first byte at which no whole command begins.
+/// The errors of the file; `InvalidData` if a command is not whole. The error names the byte at
+/// which that command begins.
 pub fn commands(path: &Path) -> io::Result<Vec<LogCommand>> {
     let mut log = Log::open(path)?;
     let size = log.file.get_ref().metadata()?.len();

@@ -16,12 +16,13 @@ use crate::oob::{self, Slot};
 use crate::settings::Durability;
 use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 
-/// In one image of this many the recovery is cut off; in another one the recovered drive works on.
+/// In one of `FURTHER` images the recovery is cut off, and in one of `FURTHER` the recovered drive
+/// works on.
 const FURTHER: u32 = 48;
-/// In one image of this many the two maps are compared.
+/// In one of `COMPARED` images the two maps are compared.
 const COMPARED: u32 = 3;
-/// In one image of this many the checkpoint is damaged, in another any bit is flipped, and in a
-/// third a bit of one copy of the superblock.
+/// In one of `DAMAGED` images the checkpoint is damaged, in another one any bit is flipped, and in
+/// a third one a bit of one copy of the superblock.
 const DAMAGED: u32 = 16;
 
 /// An image of a medium, and the crash that left it.
@@ -31,7 +32,7 @@ struct Image {
     is_power: bool,
     /// The name of the kind of image.
     kind: &'static str,
-    /// The medium has at least the state after this many operations.
+    /// A number of operations. The image is at least as new as the state after these operations.
     since: usize,
 }
 
@@ -65,8 +66,8 @@ impl Schedule<'_> {
                     tally.of_recovered += 1;
                 }
             }
-            // For the work of a recovered drive, and for large drives, only some operations are cut
-            // off at.
+            // The work of a recovered drive or of a large drive is cut off only after some of its
+            // operations.
             let is_large = self.pages() > 100;
             let steps = if is_further || is_large { 1 + rng.below(12) } else { 1 };
             self.pace.note(tally.images);
@@ -215,8 +216,7 @@ impl Schedule<'_> {
 
     /// Cuts off the recovery that did the operations `ops` on the medium `before`. After a loss of
     /// power during the recovery, the view `under_way` must hold. After the end of its process, or
-    /// a loss of power when the drive is open again, the view `opened` must hold: all acknowledged
-    /// writes are there, since a host may flush then.
+    /// after a loss of power once the drive is open again, the view `opened` must hold.
     fn crash_recovery(
         &mut self,
         before: &State,
@@ -227,8 +227,8 @@ impl Schedule<'_> {
     ) -> Result<(), String> {
         let mut images = Images::new(before, ops);
         loop {
-            // After a lie, a loss of power shows the lost write. Another promise holds then, so
-            // this is left out.
+            // After a sync that lied, a loss of power shows the lost write. Another promise holds
+            // then, so the campaign leaves out this loss of power.
             let is_power = self.durability == Durability::Power
                 && !images.state().has_lied
                 && rng.below(4) > 0;
@@ -254,7 +254,9 @@ impl Schedule<'_> {
         }
     }
 
-    /// Returns pairs of pages in stripes that are two versions of one logical page in one block.
+    /// Returns pairs of programmed pages, each as the operation that wrote it and its index in the
+    /// stripe. Both pages of a pair are versions of the same logical page, programmed into the same
+    /// block between two erases.
     fn twins(
         &self,
         zones: &Zones,
@@ -288,8 +290,8 @@ impl Schedule<'_> {
         pairs.map(|pair| (pair[0].1, pair[1].1)).collect()
     }
 
-    /// Closes the drive. Then a write is lost that the medium said was durable, or two pages are
-    /// swapped. A read must find that out.
+    /// Closes the drive. Then the medium loses a write that it had said was durable, or swaps two
+    /// pages. A read must notice that.
     pub(super) fn lie(
         &mut self,
         work: &Work,

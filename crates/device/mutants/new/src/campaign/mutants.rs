@@ -9,7 +9,7 @@ use super::{Broken, Outcome, Pace, fuzz, sweep};
 use crate::mutants::{Mutant, choose};
 
 /// The number of steps in the first round of fuzzing. A round of the sweep takes about as long: it
-/// has an eighth as many images, but at least one schedule.
+/// checks one image for eight steps of fuzzing. Only the first round is a single schedule.
 const STEPS: u64 = 10_000;
 /// The factor by which each round is longer than the one before.
 const GROWTH: u64 = 2;
