@@ -22,7 +22,7 @@ use crate::ServerError;
 /// The past that a drive with a clock has when its clock starts.
 #[derive(Clone, Debug)]
 pub enum Past {
-    /// Its data were overwritten at random this many times.
+    /// The data of the drive were overwritten at random the given number of times.
     Times(f64),
     /// The requests of this recording were executed.
     Recorded(PathBuf),
@@ -148,7 +148,8 @@ struct Timed {
     done: Vec<Done>,
     /// The slowest requests, which other threads can read while the drive goes on.
     slowest: Slowest,
-    /// The number of changes of the slowest requests when they were last put into `slowest`.
+    /// The number of changes that the slowest requests had seen when they were last put into
+    /// `slowest`.
     changes: u64,
 }
 

@@ -47,8 +47,8 @@ pub struct Opening {
     pub files: Option<Arc<Live>>,
 }
 
-/// A listener or a mount that was made, with the privileges for it, before the drive that it will
-/// serve.
+/// A listener or a mount that a process with the needed privileges has made before the drive is
+/// opened.
 pub struct Reserved<T>(Mutex<Option<T>>);
 
 impl<T> Reserved<T> {

@@ -37,7 +37,8 @@ fn settings_of(media: &FileMedia, outside: Outside) -> Result<Settings, DeviceEr
 }
 
 /// Makes a drive in a new file at `path` and returns its description. `config` is a configuration
-/// of the engine, of which only the drive's part counts. Errors name its options by `places`.
+/// of the engine; only the part that describes the drive counts. `places` has the places of its
+/// options, for errors.
 ///
 /// # Errors
 /// Fails if the options are not those of a drive, or the file exists already or cannot be written.
@@ -251,7 +252,8 @@ pub fn check(
 }
 
 /// Executes a recording, whose streams are owners, on a drive like that in the file at `path`.
-/// Returns where the owners' pages are in the end, and from which blocks they were copied.
+/// Returns the places of the owners' pages at the end, and the blocks from which these pages were
+/// copied.
 ///
 /// # Errors
 /// Fails if a file cannot be read.

@@ -130,7 +130,7 @@ pub(crate) fn of_drive(
     })
 }
 
-/// Returns the counts of a drive since it was made, and of its file since it was opened.
+/// Returns the counts of a drive since it was made, and its counts since it was opened.
 pub(crate) fn counters_of(report: &Report) -> Map<String, Value> {
     let zombies = report.zombies.unwrap_or_default();
     let mut all = Map::new();

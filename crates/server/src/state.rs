@@ -94,7 +94,7 @@ impl Connections {
 /// The largest number of phases.
 const PHASES: usize = 1000;
 
-/// A phase: the part of the time in which the drive is served from one mark to the next.
+/// A phase: the time from one mark to the next while the drive is served.
 pub(crate) struct Phase {
     name: String,
     began: Instant,
