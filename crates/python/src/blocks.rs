@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView};
 use pyo3::{ffi, intern};
 
-/// A column of a block table that Python may read. It keeps the columns alive when the plane is
-/// dropped, so that a policy can still read a view that it kept: the view then shows the last
+/// A column of a block table that Python may read. This object keeps the columns alive when the
+/// plane is dropped. So a policy can still read a view that it kept; the view then shows the last
 /// state.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct LentMemory {

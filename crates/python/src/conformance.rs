@@ -27,7 +27,8 @@ pub(crate) fn policy_pick(
 }
 
 /// Runs `policy` for `writes` page writes of `workload` in batches of `batch`, audits the layer,
-/// and returns a digest of its decisions, the collections and the pages copied.
+/// and returns the digest of its decisions, the number of collections and the number of pages
+/// copied.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // They are the arguments of the Python function.
 pub(crate) fn policy_run(
@@ -66,8 +67,8 @@ pub(crate) fn placement_run(
     outcome(run_placement(external, victim, writes), &raised)
 }
 
-/// Returns the digest of the decisions, the collections and the copied pages of a run, or the
-/// exception that the policy raised.
+/// Returns three values for a run: the digest of its decisions, the number of collections, and the
+/// number of copied pages. If the policy raised an exception, that is the error.
 fn outcome(run: Result<Decisions, Unfit>, raised: &Raised) -> PyResult<(u64, u64, u64)> {
     if let Some(error) = lock(raised).take() {
         return Err(error);

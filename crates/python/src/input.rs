@@ -79,8 +79,9 @@ impl<'py> IntoPyObject<'py> for Given {
     }
 }
 
-/// Returns the values of an experiment by path, each of a type that its option takes. `values` has
-/// them by section, and `devices` has the presets of drives by name.
+/// Returns the values of an experiment by their paths, such as `drive.blocks`; each has a type that
+/// its option takes. `values` has the values by section, and `devices` has the presets of drives by
+/// name.
 #[pyfunction]
 pub(crate) fn experiment<'py>(
     py: Python<'py>,
@@ -102,8 +103,8 @@ pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
     Ok(input::check_names(&values.0, &places.0).map_err(Refused)?)
 }
 
-/// Checks values, by path, that are given apart from an experiment, such as those that narrow a
-/// search.
+/// Checks values that are given apart from an experiment, such as those that narrow a search.
+/// `given` has the values by their paths.
 #[pyfunction]
 pub(crate) fn check_apart(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_apart().map_err(Refused)?)
@@ -133,8 +134,9 @@ pub(crate) fn tenant_workload(tenant: &str) -> String {
     tenants::workload_of(tenant).to_string()
 }
 
-/// Makes the configurations for the engine, as JSON, from values by path. `written` has the texts
-/// that stand for policies in Python, by the key of their option.
+/// Makes the configurations for the engine, as JSON, from the values in `given`, which has them by
+/// their paths (such as `drive.blocks`). `written` has the texts that stand for policies in Python,
+/// by the key of their option.
 #[pyfunction]
 pub(crate) fn configurations(
     given: Given,

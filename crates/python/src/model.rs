@@ -47,8 +47,8 @@ pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResul
     Ok(written(info, &query, &answer.map_err(errors::config)?).to_string())
 }
 
-/// Fills `out` with write amplifications, one for each row of `columns`, whose numbers replace
-/// those of `query`.
+/// Fills `out` with write amplifications, one for each row of `columns`. The numbers of the row
+/// replace those of `query`.
 ///
 /// All arrays have one length, are C-contiguous and hold doubles. Returns the index and the error
 /// of the first element that has no answer, if there is one. `threads` is 0 for one thread a core.
@@ -103,8 +103,8 @@ pub(crate) fn model_choices_within(
         .map_err(errors::config)
 }
 
-/// Returns, at `points` + 1 moments, the drive writes so far, the write amplification at the
-/// moment, and its mean until then.
+/// Returns three numbers for each of `points` + 1 moments: the drive writes so far, the write
+/// amplification at this moment, and the mean write amplification so far.
 #[pyfunction]
 pub(crate) fn model_transient(
     py: Python<'_>,
@@ -289,7 +289,8 @@ fn word<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> PyResult<T> {
     })
 }
 
-/// Parses a workload like `flashgc run`. Models know the page frequencies of only some workloads.
+/// Parses a workload as `flashgc run` does. Models know the page frequencies of only some
+/// workloads.
 fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     let wrong = |message: String, hint: &str| {
         errors::config(SpecError::new(format!("workload: {message}"), hint))
@@ -344,7 +345,7 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
 const KNOWN: &str =
     "models know uniform, hotcold, zipf and classes; flashgc run simulates the others";
 
-/// The page classes of a generator, whose parameters are proportions.
+/// The page classes of a generator. Its parameters are proportions.
 fn classes(params: &Params) -> PyResult<Vec<Class>> {
     let shares = |name: &str| -> PyResult<Vec<f64>> {
         let parts: Result<Vec<f64>, _> =

@@ -5,7 +5,8 @@ use flashgc_experiment::input::Places;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
-/// The places of values, by path, from any Python mapping.
+/// The places at which the user gave values, by the values' paths (such as `drive.blocks`). Any
+/// Python mapping can be converted.
 #[derive(Default)]
 pub(crate) struct At(pub(crate) Places);
 

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use crate::places::At;
 use crate::{errors, json};
 
-/// The number of passes, the mean, half its 95% interval, and whether it is steady.
+/// The number of passes, the mean, half of the mean's 95% interval, and whether the figures are
+/// steady.
 type Outcome = (usize, f64, Option<f64>, bool);
 
 /// Applies the rule for traces to a trace whose passes have the write amplifications `values`.
@@ -26,8 +27,8 @@ pub(crate) fn replay_until_settled(values: Vec<f64>, warmup: f64) -> Outcome {
     (passes, mean, half, steady)
 }
 
-/// Returns the mean of `values`, the figures of measured passes, then half its 95% interval, and
-/// whether it is steady.
+/// Returns the mean of `values`, which are the figures of measured passes; half of the mean's 95%
+/// interval; and whether the figures are steady.
 #[pyfunction]
 pub(crate) fn measured_passes(values: Vec<f64>) -> (f64, Option<f64>, bool) {
     let mean = flashgc_drive::stats::mean(&values);

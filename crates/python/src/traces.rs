@@ -202,7 +202,8 @@ fn pages_options(page_size: Option<u32>, filter: Option<u32>) -> PagesOptions {
     }
 }
 
-/// Takes the reading end of a pipe that was made for this call. The caller closes it.
+/// Returns the reading end of a pipe that was made for this call. This end is closed when the
+/// returned file is dropped.
 #[cfg(unix)]
 fn reading_end(pipe: i32) -> PyResult<File> {
     use std::os::fd::FromRawFd;

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// The time that the reader of a trace may take to stop. A reader that takes longer is blocked on
-/// its file. It is left behind and ends when the file does.
+/// its file. The work goes on without it, and it ends when the file does.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Stops the engine's work and reports its progress. It may be used in a signal handler and in
@@ -26,9 +26,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(crate) struct Control {
     pub(crate) engine: Arc<EngineControl>,
-    /// Bytes of a trace read so far, and bytes in all.
+    /// The number of bytes of a trace read so far.
     read: AtomicU64,
+    /// The size of the trace in bytes.
     to_read: AtomicU64,
+    /// The number of accesses to memory recorded so far.
     recorded: AtomicU64,
 }
 
@@ -151,9 +153,9 @@ impl<'a> Watch<'a> {
         !self.control.cancelled()
     }
 
-    /// Reads the trace at `path` on a thread of its own, with `read`, which asks between blocks
-    /// whether to continue. The thread is needed because a pipe may have no writer yet, or one that
-    /// pauses: the reader then waits and cannot be stopped.
+    /// Reads the trace at `path` on a new thread, with `read`. Between blocks, `read` asks whether
+    /// to continue. The thread is needed because a pipe may have no writer yet, or one that pauses:
+    /// the reader then waits and cannot be stopped.
     pub(crate) fn read_aside<T: Send + 'static>(
         &mut self,
         path: &Path,

@@ -21,8 +21,8 @@ use crate::watch::{Control, Watch};
 /// The interval at which the calling thread checks whether the campaign has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Runs a campaign of `total` parts on a thread of its own. The calling thread meanwhile handles
-/// signals and reports progress.
+/// Runs a campaign of `total` parts on a new thread. The calling thread meanwhile handles signals
+/// and reports progress.
 fn watched<T: Send>(
     py: Python<'_>,
     control: &Control,

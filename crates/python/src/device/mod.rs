@@ -60,8 +60,9 @@ pub(crate) fn device_counts() -> String {
 }
 
 /// Creates a drive in a new file at `path` and returns its description, as JSON. `config` is a
-/// configuration of the engine; only its part on the drive counts. `places` are the places of the
-/// options it was made of. `written` are the drive's policies in Python, with their names.
+/// configuration of the engine; only the part that describes the drive counts. `places` has the
+/// places of its options, for errors. `written` are the drive's policies in Python, with their
+/// names.
 #[pyfunction]
 #[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, written=None, places=None))]
 #[allow(clippy::too_many_arguments)] // it is called in one place
@@ -98,8 +99,9 @@ pub(crate) fn device_repeat(
 
 /// Ages the empty drive in the file at `path`. A `share` of its pages gets data. The workload and
 /// seed in `writes` then overwrite these pages `times` times or, without `times`, until the drive
-/// has settled. `record` is the path of a trace to record this into. `show` is called now and then
-/// with the page writes done, and with the page writes planned so far. Returns the counts as JSON.
+/// has settled. `record` is the path of a trace into which these writes are recorded. `show` is
+/// called now and then with the page writes done, and with the page writes planned so far. Returns
+/// the counts as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, share, writes, times=None, record=None, show=None))]
 pub(crate) fn device_age(

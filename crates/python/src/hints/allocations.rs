@@ -1,4 +1,5 @@
-//! The follower of a file system's allocations, and recordings whose writes it names by owner.
+//! The follower of a file system's allocations, and the function that names the writes of
+//! recordings by owner.
 
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,9 @@ impl AllocationFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds, and returns the events: time, kind (`next`, `data`, `other`,
-    /// `freed`, `lost`), inode, first block, number of blocks.
+    /// Waits for `seconds` seconds, or until a ring is half full. Returns the events so far: time,
+    /// kind (`next`, `data`, `other`, `freed` or `lost`), inode, first block, and number of blocks.
+    /// The last number of `lost` is the number of lost events.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<EventRow>> {
         let timeout = closable::seconds(seconds)?;
         let events = self.0.with(py, |follower| follower.poll(timeout))?.map_err(refused)?;
@@ -61,8 +63,9 @@ fn row(time: u64, event: Event) -> EventRow {
 /// Copies the recordings of a drive, one after the other, and names each write by the owner of its
 /// pages. `parts` are pairs: a recording, and the file for its copy. `changes` are the changes of
 /// owners, in the order of time, during the last recording: time in nanoseconds, first page, number
-/// of pages and owner. Returns for each owner the pages written, discarded and ended, and the sum
-/// of the lives of the ended ones.
+/// of pages and owner. Returns four numbers for each owner: the pages written, the pages discarded,
+/// the pages overwritten or discarded, and the sum of the lives of the last-named pages, in page
+/// writes of the host.
 #[pyfunction]
 pub(crate) fn trace_tag(
     py: Python<'_>,

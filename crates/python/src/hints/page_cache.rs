@@ -39,8 +39,8 @@ impl PageCacheFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds. Returns the ranges that became dirty and the ranges whose hints
-    /// are cancelled.
+    /// Waits for `seconds` seconds, or until a ring is half full. Returns the ranges that became
+    /// dirty and the ranges whose hints are cancelled.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<(Pages, Pages)> {
         let timeout = closable::seconds(seconds)?;
         let polled = self.0.with(py, |follower| follower.poll(timeout))?;

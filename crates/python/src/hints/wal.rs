@@ -24,8 +24,8 @@ impl WalDecoder {
         self.0.next()
     }
 
-    /// Returns the records that are complete with `bytes`, which lie at position `at` of the log.
-    /// Each has its position, its end, its resource manager if that has a name, its info, its
+    /// Returns the records that `bytes` complete. These bytes lie at position `at` of the log. Each
+    /// has its position, its end, its resource manager if that has a name, its info, its
     /// transaction, its blocks, and its meaning for files.
     fn feed<'py>(
         &mut self,

@@ -34,7 +34,7 @@ impl WriteFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds, or until a ring is half full, and counts the bytes written.
+    /// Waits for `seconds` seconds, or until a ring is half full, and counts the bytes written.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = closable::seconds(seconds)?;
         self.0.with(py, |follower| follower.poll(timeout))?.map_err(refused)

@@ -113,8 +113,8 @@ impl Rule {
         })
     }
 
-    /// Reads the class of `page` from the array, in the column of its class so far (`of`). If that
-    /// class is not allowed, uses the lowest class that is.
+    /// Reads the class of `page` from the array, in the column of the page's present class `of`. If
+    /// the class read is not allowed, uses the lowest class that is allowed.
     #[inline]
     pub(super) fn read(
         &self,

@@ -1,7 +1,7 @@
-//! A placement written in Python, as the engine calls it. The engine asks it at every page
-//! programmed. So that a call is fast, it makes only one object, the number of the page: methods,
-//! classes and the clock are made once a drive. If the placement has an array in place of a method,
-//! there is no call.
+//! A placement written in Python, as the engine calls it. The engine asks the placement at every
+//! page programmed. To be fast, a call makes only one Python object, the number of the page. The
+//! methods, the classes and the clock are made once a drive. If the placement has an array in place
+//! of a method, there is no call.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
@@ -83,8 +83,8 @@ pub(super) struct Rule {
     /// The Python integers 0 to 255, for classes and streams.
     pub(super) numbers: Box<[Py<PyAny>]>,
     pub(super) clock: Py<Clock>,
-    /// The page of the last question on a host write, and the answer. It is forgotten when an event
-    /// happens, so that until then a second question gets the same answer.
+    /// The page of the last question on a host write, and the answer. Both are forgotten at the
+    /// next event. Until then a second question gets the same answer.
     pub(super) last: Cell<Option<(u32, Class)>>,
     /// The text of the first exception that the placement raised. From then on it is not called.
     pub(super) failed: OnceCell<String>,

@@ -78,8 +78,8 @@ impl Verb {
 /// The most arguments of a method.
 const MOST: usize = 6;
 
-/// Calls `verb` with the number of `page`, if there is one, then with the objects `rest`, which the
-/// caller keeps alive, then with those numbers of the blocks `ends` that the method takes.
+/// Calls `verb`. Its arguments are the number of `page`, if there is one; the objects `rest`, which
+/// the caller keeps alive; and the numbers of those blocks of `ends` that the method takes.
 ///
 /// # Errors
 /// The exception that the method raises.
