@@ -68,7 +68,7 @@ fn check(drive: &mut Drive) -> Result<(), Any> {
 /// The elapsed time and the processor time.
 type Took = (Duration, Duration);
 
-/// A clock of both times of [`Took`].
+/// Measures both times of [`Took`].
 struct Clock {
     wall: Instant,
     processor: Duration,

@@ -223,9 +223,9 @@ impl<S: Backend> Bytes<S> {
         self.drive.moment()
     }
 
-    /// Notes a hint that the host gave at `moment`: it will write the pages of this range soon.
-    /// `None` stands for now. The hint names each page of which the range has a part. Returns the
-    /// pages on which the hint holds, and the number of named pages that were written since
+    /// Notes a hint that the host gave at `moment`: the host will write the pages of this range
+    /// soon. `None` stands for now. The hint names each page of which the range has a part. Returns
+    /// the pages on which the hint holds, and the number of named pages that were written since
     /// `moment`.
     pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<Hinted, Failure> {
         let (page, count) = self.touched(at, bytes)?;

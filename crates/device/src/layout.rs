@@ -23,7 +23,7 @@ pub(crate) const CONFIG_BYTES: u64 = 1 << 16;
 /// The bytes of an out-of-band record.
 pub(crate) const OOB_BYTES: u64 = 32;
 
-/// A drive with this number of bytes of data or more has them at a multiple of 2 MiB in the file.
+/// If a drive has `LARGE` bytes of data or more, its zone of data begins at a multiple of 2 MiB.
 const LARGE: u64 = 64 << 20;
 
 /// The places of the zones of one drive.

@@ -2,7 +2,7 @@
 //! they were copied.
 //!
 //! The module executes a recording on the page store of a drive, without data. The stream of each
-//! write is the number of its owner. The page store decides as that of the drive did.
+//! write is the number of its owner. The page store decides as the page store of the drive did.
 
 use std::ops::Range;
 use std::path::Path;
@@ -33,7 +33,8 @@ pub struct Query<'a> {
     pub groups: &'a [usize],
     /// The number of groups.
     pub count: usize,
-    /// The page writes of the host, numbered from 0, whose collections are counted.
+    /// The numbers of page writes of the host, from 0 on. The collections that make room for these
+    /// writes are counted.
     pub counted: Range<u64>,
     /// The recordings, one behind the other, that have the streams named by the host; empty if the
     /// host named no streams.

@@ -300,8 +300,8 @@ impl Recovered {
         blocks
     }
 
-    /// Returns the open block of each class: the one that was opened last among the blocks that are
-    /// not full.
+    /// Returns the open block of each class: of the blocks that are not full, the block that was
+    /// opened last.
     fn open_blocks(&self, b: u32) -> Vec<OpenBlock> {
         let mut unfinished = self.in_order(|info| info.is_written && u32::from(info.next) < b);
         unfinished.sort_by_key(|&block| std::cmp::Reverse(self.blocks[block as usize].opened));

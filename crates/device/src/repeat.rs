@@ -13,7 +13,8 @@ use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 
-/// Returns the pages that a request touches; for a discard, only those that lie completely in it.
+/// Returns the pages that a request touches; for a discard, only the pages that lie completely in
+/// its range.
 pub(crate) fn pages_of(request: &Request) -> Range<u64> {
     let (page, begin) = (PAGE as u64, u64::try_from(request.offset).unwrap_or(0));
     let end = begin.saturating_add(request.size);

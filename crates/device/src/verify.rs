@@ -1,4 +1,4 @@
-//! Reads a page, and checks that it is intact and the one expected.
+//! Reads a page, and checks that it is intact and is the expected page.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) struct Expected<'a> {
     pub(crate) record: Option<(u64, u32)>,
 }
 
-/// The reason why a page is not the one expected.
+/// The reason why a page is not the expected page, or not intact.
 #[derive(Debug)]
 pub(crate) enum Damage {
     NoRecord,

@@ -1,7 +1,7 @@
 //! Fuzzing: scripts of commands, crashes and faults of the medium are played on a small drive, and
 //! its pages are compared with a model.
 //!
-//! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends
+//! A script is drawn from a seed. The seed also switches some kinds of steps off: a fault that ends
 //! every life of a drive early would hide later faults. A medium has two images, the bytes that
 //! reads return and the bytes that a loss of power leaves; after a failed sync they stay different.
 //! Media tear writes, write a part and fail, end with EIO or ENOSPC, give no room back, flip bits,

@@ -224,7 +224,7 @@ struct Command {
     effect: Effect,
     /// `true` if the command wrote a page, so that the journal has a record of it.
     wrote: bool,
-    /// `true` if the host was answered that it succeeded.
+    /// `true` if the host was answered that the command succeeded.
     is_answered: bool,
     begin: usize,
     end: usize,

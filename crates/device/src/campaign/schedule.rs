@@ -1,5 +1,5 @@
-//! A schedule: a series of commands on a small drive, which is closed or crashes and is opened
-//! again now and then.
+//! A schedule: a series of commands on a small drive. Now and then the drive is closed or crashes,
+//! and is opened again.
 
 mod judge;
 
@@ -480,8 +480,8 @@ impl Work {
         self.durabilities.iter().all(|&(_, _, durability)| durability == Durability::Power)
     }
 
-    /// Returns the durability after `position` operations. While an opening changes it, the weaker
-    /// of both counts.
+    /// Returns the durability after `position` operations. While an opening changes the durability,
+    /// the weaker of the old and the new one counts.
     fn durability_at(&self, position: usize) -> Durability {
         let mut now = self.durabilities[0].2;
         for &(begin, end, then) in &self.durabilities[1..] {

@@ -171,7 +171,8 @@ struct Opening<'a> {
     copies: Copies,
     /// The superblock that was found.
     before: Superblock,
-    /// The failure of the medium that makes the drive read-only from the start; `None` without one.
+    /// The failure of the medium that makes the drive read-only from the start; `None` without a
+    /// failure.
     failed: Option<String>,
 }
 

@@ -126,9 +126,9 @@ pub trait Backend: Send {
     /// was made.
     fn moment(&self) -> u64;
 
-    /// Notes a hint that the host gave at `moment`: it will write these pages soon. `None` stands
-    /// for now. Pages written since `moment` are passed over. If `moment` is in the past, so are
-    /// pages without data.
+    /// Notes a hint that the host gave at `moment`: the host will write these pages soon. `None`
+    /// stands for now. Pages written since `moment` are passed over. If `moment` is in the past, so
+    /// are pages without data.
     ///
     /// # Errors
     /// Pages beyond the drive, a moment in the future, an error of the medium.

@@ -18,7 +18,7 @@ const BYTES: usize = 64 * PAGE;
 /// A buffer whose address is a multiple of the page size, as transfers past the page cache need.
 pub(crate) struct Uncached {
     bytes: Vec<u8>,
-    /// The index of the first byte at such an address.
+    /// The index of the first byte whose address is a multiple of the page size.
     first: usize,
 }
 
