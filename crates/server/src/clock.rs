@@ -39,9 +39,9 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns a clock. `config` is a configuration of the engine as JSON, which describes the
-    /// drive. The clock is slower than the wall clock by the factor `slower`, and hints reach the
-    /// drive in the way `hints`.
+    /// Returns a clock. `config` is a configuration of the engine as JSON; it describes the drive.
+    /// The clock is slower than the wall clock by the factor `slower`, and hints reach the drive in
+    /// the way `hints`.
     ///
     /// # Errors
     /// Fails if a value makes no sense.
@@ -148,7 +148,7 @@ struct Timed {
     done: Vec<Done>,
     /// The slowest requests, which other threads can read while the drive goes on.
     slowest: Slowest,
-    /// The number of changes that the slowest requests had seen when they were last put into
+    /// The timed drive's count of changes to its slowest requests, as of the last update of
     /// `slowest`.
     changes: u64,
 }

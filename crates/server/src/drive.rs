@@ -164,8 +164,8 @@ impl StoredDrive {
     /// Opens a drive, and recovers it after a crash.
     ///
     /// # Errors
-    /// Fails if the file has no drive, the drive is damaged, or a drive with such a clock is not
-    /// possible.
+    /// Fails if the file has no drive, the drive is damaged, or its clock is not possible for this
+    /// drive.
     pub fn open(opening: Opening) -> Result<Self, ServerError> {
         let Opening { path, outside, durability, clock, held, files } = opening;
         let failed = ServerError::of_file(&path);

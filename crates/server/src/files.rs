@@ -170,10 +170,10 @@ pub fn repeat(path: &Path, trace: &Path, data: Option<&Path>) -> Result<(), Serv
     repeat().map_err(ServerError::of_file(path))
 }
 
-/// Gives the empty drive in the file at `path` a past. A `share` of its pages gets data, which a
-/// workload with a seed then overwrites up to the end that `until` names. `record` is the path of a
-/// trace of these writes. `is_over` is called now and then with the number of page writes done and
-/// the number due so far; if it returns true, the past ends early. Returns a description of the
+/// Gives the empty drive in the file at `path` a past. A `share` of its pages gets data. A workload
+/// with a seed then overwrites these pages up to the end that `until` names. `record` is the path
+/// of a trace of these writes. `is_over` is called now and then with the number of page writes done
+/// and the number due so far; if it returns true, the past ends early. Returns a description of the
 /// past.
 ///
 /// # Errors
