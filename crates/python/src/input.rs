@@ -171,7 +171,7 @@ pub(crate) fn parse_size(text: Given, what: &str, usual: &str) -> PyResult<i128>
     named(what, numbers::size_of(&text.0, usual))
 }
 
-/// Converts the size of a page to bytes, which must be a power of two.
+/// Converts the size of a page to bytes. The size must be a power of two.
 #[pyfunction]
 #[pyo3(signature = (text, what="size"))]
 pub(crate) fn parse_page_size(text: Given, what: &str) -> PyResult<i128> {

@@ -11,8 +11,8 @@ use super::page_cache::refused;
 use crate::closable::{self, Closable};
 use crate::errors;
 
-/// An event: its time in nanoseconds, its kind, and three numbers, whose meaning depends on the
-/// kind.
+/// An event: its time in nanoseconds, its kind, and three numbers. The meaning of the numbers
+/// depends on the kind.
 type EventRow = (u64, &'static str, u64, u64, u64);
 
 /// Follows which blocks a file system gives to which inode.

@@ -28,7 +28,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads the array `name` of `owner`, which is for `pages` pages and `columns` columns.
+    /// Reads the array `name` of `owner`. The array is for `pages` pages and `columns` columns.
     ///
     /// # Errors
     /// There is no array, or it has another type or shape.
