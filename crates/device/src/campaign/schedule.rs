@@ -32,7 +32,7 @@ pub(super) struct Schedule<'a> {
     contents: Contents,
 }
 
-/// The frequency of each kind of command, as a number N: on average, one command in N is of this
+/// The frequency of each kind of command, as a number N: on average, one command in N has this
 /// kind. 0 stands for never.
 struct Often {
     flush: u32,

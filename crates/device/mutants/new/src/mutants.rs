@@ -118,7 +118,7 @@ mutants! {
     CopyForgetsStream,
     /// After a crash the data of pages have no streams, though the host had named some.
     StreamsNotRecovered,
-    /// When a handle leaves its block, the block's waiting pages are not written.
+    /// The waiting pages of a block are not written when its handle leaves the block.
     LeftPagesWait,
     /// The end of the drive's life is not written to its superblock.
     EndNotRecorded,
@@ -189,9 +189,9 @@ mutants! {
     RoomOneMore,
     /// The journal counts blocks as room that only the checkpoint before needs.
     RoomFromStart,
-    /// When a checkpoint begins, the journal keeps no block before it.
+    /// The journal keeps no block before the begin of a checkpoint.
     BeginKeepsNothing,
-    /// When a checkpoint begins, the journal gains no room.
+    /// The journal gains no room when a checkpoint begins.
     BeginFreesNothing,
     /// The end of a checkpoint does not keep the journal written since its begin.
     EndKeepsNothing,
@@ -267,7 +267,7 @@ mutants! {
     ConfirmNotSynced,
     /// A superblock that could not be made durable again does not end the drive's work.
     FailedConfirmIgnored,
-    /// When a closed drive is opened, no superblock is written to say that the drive is in use.
+    /// No superblock is written to say that a closed drive is in use again.
     OpeningNotSaid,
     /// The superblock that says that a drive is in use is not synced.
     OpeningNotSynced,
