@@ -1,7 +1,7 @@
 //! The connections of a server. Each has a thread, and all end with the server.
 //!
-//! The number of places is limited. If all are taken, a client that does not use its place loses it
-//! to the next one.
+//! The number of places is limited. If all places are taken, a client that does not use its place
+//! loses it to the next client.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ impl Clients {
     }
 }
 
-/// A view of the connections of a server, which may have ended.
+/// A view of the connections of a server. The server may have ended.
 #[derive(Clone)]
 pub struct Seen(Weak<Shared>);
 
@@ -87,7 +87,8 @@ impl Seen {
 
     /// Ends the connections, and returns their number. New connections may follow.
     pub(super) fn end(&self) -> usize {
-        // The end of one connection may end others of the same host, so they are counted first.
+        // The end of one connection may end others of the same host, so all connections are counted
+        // first.
         let windows = self.windows();
         windows.iter().for_each(|window| window.end());
         windows.len()
@@ -107,7 +108,7 @@ impl Drop for Clients {
         self.shared.stopping.store(true, Ordering::SeqCst);
         self.shared.listener.close();
         let _ = thread.join();
-        // The thread of a connection that ends may look at the list, so it is taken out first.
+        // A connection's thread may lock the list while it ends, so the lock is not held here.
         let places = std::mem::take(&mut *lock(&self.shared.places));
         places.iter().for_each(|place| place.window.end());
         for place in places {
@@ -171,8 +172,9 @@ impl Shared {
     }
 }
 
-/// Writes replies until all senders are dropped. `encode` writes a reply, and `answered` gives its
-/// room back. After the client is gone, replies are still taken, but not written.
+/// Writes replies until all senders are dropped. `encode` writes a reply, and `answered` gives the
+/// memory of its request back to the window. After the client is gone, replies are still taken, but
+/// not written.
 pub fn reply<'a, R>(
     socket: &'a Socket,
     window: &'a Window,

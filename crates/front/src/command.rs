@@ -4,8 +4,8 @@ use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Extent;
 use flashgc_device::{Hinted, PAGE};
 
-/// The most pages that a command touches while all other commands wait. A longer command is
-/// executed in slices.
+/// The most pages of a command without data that is executed as a whole. A longer command is
+/// executed in slices ([`Command::is_long`]), so that other commands do not wait for all of it.
 pub const SHORT: u64 = 256;
 /// The number of pages in a slice of a command that writes no pages, but only changes their state.
 const LOOKED_AT: u64 = 16 << 10;
@@ -48,13 +48,13 @@ pub enum Command {
         /// The bytes to write.
         data: Vec<u8>,
         /// The streams of the pages that the write touches: none, one for all of them, or one for
-        /// each. They count if [`Queue::takes_streams`](crate::queue::Queue::takes_streams) is
-        /// true.
+        /// each. The drive uses them only if
+        /// [`Queue::takes_streams`](crate::queue::Queue::takes_streams) is true.
         streams: Vec<StreamId>,
         /// `true` if the write must be durable when it is answered.
         fua: bool,
     },
-    /// Copies ranges, one behind the other.
+    /// Copies ranges to one place, where they follow one another.
     Copy {
         /// The first byte and the number of bytes of each range.
         from: Vec<(u64, usize)>,
@@ -96,10 +96,11 @@ pub enum Command {
         at: u64,
         /// The number of bytes.
         bytes: u64,
-        /// The moment at which the host gave the hint; `None` stands for now.
+        /// The moment at which the host gave the hint, as the number of pages that the host had
+        /// written; `None` stands for now.
         moment: Option<u64>,
     },
-    /// Takes hints on the pages of the range back.
+    /// Takes back the hints on the pages of the range.
     Cancel {
         /// The first byte.
         at: u64,
@@ -227,7 +228,7 @@ impl Command {
     }
 }
 
-/// The cost of a command, as the command declares it before it is admitted.
+/// The cost of a command. It is known before the command is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The most bytes of memory that the command and its answer take until the answer is sent.
@@ -258,7 +259,7 @@ pub enum Answer {
     Data(Vec<u8>),
     /// The extents of a range.
     Extents(Vec<Extent>),
-    /// The extents of a range, and the data of those with data, one behind the other.
+    /// The extents of a range, and the data of all extents that are not holes, one after the other.
     Sparse(Vec<Extent>, Vec<u8>),
     /// The number of pages that the host has written.
     Pages(u64),

@@ -2,7 +2,7 @@
 //!
 //! The queue calls this module for each command of a host, before the drive executes it. A command
 //! that fails by a fault, or gets no answer, is not executed. So faults change neither the drive,
-//! nor its file, nor a recording. If no fault is set, a command costs one atomic load.
+//! nor its file, nor a recording. If no fault is set, this module costs a command one atomic load.
 //!
 //! A command meets the faults in the order of their numbers. Delays add up, and the first fault
 //! with another effect decides. A command beyond the end of the drive meets no fault. Faults end
@@ -97,7 +97,7 @@ impl FaultKind {
     }
 }
 
-/// A fault as somebody asks for it.
+/// The description of a fault, as a user asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The effect of the fault.
@@ -106,8 +106,9 @@ pub struct Fault {
     pub kind: Option<FaultKind>,
     /// The range of bytes that the fault covers; `None` stands for the whole drive.
     pub range: Option<Range<u64>>,
-    /// The number of commands that the fault meets; for [`Effect::Disconnect`], the number that it
-    /// lets through first. `None` stands for any number.
+    /// The number of commands that the fault meets; `None` stands for any number. For
+    /// [`Effect::Disconnect`], the number of commands that the fault lets through before it ends
+    /// the connections; with `None` it ends them at once.
     pub next: Option<u64>,
 }
 
@@ -171,7 +172,7 @@ fn is_aligned(range: &Range<u64>) -> bool {
     range.start.is_multiple_of(PAGE_BYTES) && range.end.is_multiple_of(PAGE_BYTES)
 }
 
-/// A fault that is set, as it is shown to people.
+/// A fault that is set, with the figures that are shown to users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
     /// The number of the fault.
@@ -233,12 +234,12 @@ impl One {
 struct Part {
     kind: FaultKind,
     range: Range<u64>,
-    /// `true` if a page of which the range has only a part is read and written.
+    /// `true` if the command reads and writes pages that lie only partly in the range.
     has_edges: bool,
 }
 
 impl Part {
-    /// Returns the parts of a command. A copy has several, another command has one or none.
+    /// Returns the parts of a command. A copy has several parts, another command has one or none.
     fn of(command: &Command) -> Vec<Self> {
         if let Command::Copy { from, to, .. } = command {
             let part = |kind, at: u64, bytes: u64, has_edges| Self {
@@ -275,8 +276,8 @@ impl Part {
         Some(Self { kind, range: at..at.saturating_add(bytes), has_edges })
     }
 
-    /// Returns the pages that the drive must read, also those that it reads to write a part of
-    /// them.
+    /// Returns the pages that the drive must read. Pages that lie only partly in the range of a
+    /// write are among them.
     fn read(&self) -> [Range<u64>; 2] {
         let Range { start, end } = self.range;
         let (all, whole) = (start / PAGE_BYTES..end.div_ceil(PAGE_BYTES), self.whole());
@@ -323,7 +324,7 @@ struct State {
     last: u64,
     /// The number of commands that faults have met since the drive has been served.
     hits: u64,
-    /// The servers whose connections can end.
+    /// The servers whose connections a disconnection ends.
     servers: Vec<Seen>,
     /// The number of mounts. While there is one, no fault may leave commands without an answer.
     mounts: usize,
@@ -350,8 +351,8 @@ impl Faults {
         self.is_set.load(Ordering::Relaxed)
     }
 
-    /// Sets a fault and returns its number. A disconnection without a number of commands is done at
-    /// once instead; it returns the number of connections ended.
+    /// Sets a fault and returns its number. A disconnection without a number of commands is not
+    /// set: it ends the connections at once, and the function returns their number.
     ///
     /// # Errors
     /// A message that says why the fault cannot be set.
@@ -532,8 +533,8 @@ impl Faults {
         }
     }
 
-    /// Returns the number of connections of all servers, and ends them with `is_over`. Returns
-    /// `None` without a server.
+    /// Returns the number of connections of all servers, or `None` if there is no server. With
+    /// `is_over` it ends these connections.
     fn connections(&self, is_over: bool) -> Option<u64> {
         // A server may lock the faults while its connections end, so the lock is not held here.
         let servers = {

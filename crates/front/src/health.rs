@@ -5,7 +5,7 @@ use flashgc_device::{PAGE, Report};
 
 /// The bytes of a data unit of the SMART log: 1000 sectors of 512 bytes.
 const UNIT: u64 = 512_000;
-/// The percentage of spare blocks left below which the SMART log warns.
+/// The SMART log warns if less than this percentage of the spare blocks is left.
 pub const SPARE_THRESHOLD: u64 = 10;
 /// The bit of the critical warning which says that the drive is read-only.
 pub const READ_ONLY: u8 = 1 << 3;
@@ -19,7 +19,8 @@ pub struct Health {
     pub critical_warning: u8,
     /// The share of spare blocks that are left, in percent.
     pub available_spare: u64,
-    /// The mean number of erases of a block, in percent of its endurance; 0 without an endurance.
+    /// The mean number of erases of a block, in percent of its endurance, at most 255. It is 0 if
+    /// the drive has no endurance.
     pub percentage_used: u64,
     /// The data that hosts read, in units of 512,000 bytes.
     pub data_units_read: u64,
@@ -59,7 +60,7 @@ pub struct Health {
     pub unaligned: u64,
 }
 
-/// The bytes of the statistics of flexible data placement (log page 22h), since the drive was made.
+/// The statistics of flexible data placement (log page 22h): bytes since the drive was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The bytes that hosts wrote (HBMW).

@@ -17,7 +17,8 @@ pub struct Limits {
     pub newcomer: Duration,
     /// The time without a request after which any other client may lose its place to a new one.
     pub idle: Duration,
-    /// The time in which a client must take or send [`PIECE`] bytes; otherwise it is closed.
+    /// The time in which a client must take or send [`PIECE`] bytes; otherwise its connection is
+    /// closed.
     pub patience: Duration,
     /// The shorter time for [`PIECE`] bytes while another client needs the place or the memory.
     pub stalled: Duration,

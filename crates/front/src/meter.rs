@@ -11,17 +11,18 @@ use flashgc_device::{PAGE, Usage};
 /// The significant decimal digits of a percentile. Its relative error is below 0.1%.
 const DIGITS: u8 = 3;
 
-/// The longest latency that is measured: one hour, in nanoseconds. Longer ones count as this.
+/// The longest latency that is measured: one hour, in nanoseconds. A longer latency counts as one
+/// hour.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// The kinds of commands whose latencies are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatencyKind {
-    /// Reads.
+    /// Reads, also those that compare or verify.
     Read = 0,
-    /// Writes, including writes of zeros that keep data.
+    /// Writes, also copies and zeros that are written.
     Write = 1,
-    /// Discards, including zeros that need no data.
+    /// Discards, also those that make a range read as zeros.
     Trim = 2,
     /// Flushes.
     Flush = 3,
@@ -73,8 +74,8 @@ pub struct Latencies {
     pub max: f64,
 }
 
-/// The counts of the drive's use, and the latencies since it has been served or since the first
-/// mark.
+/// The counts of the hosts' use of the drive, and the latencies of commands. The latencies are
+/// those since the server started or, once there is a mark, since the first mark.
 #[derive(Debug)]
 pub struct Meter {
     histograms: [Histogram<u64>; 4],
@@ -178,7 +179,7 @@ impl Meter {
         self.marked.each_ref().map(latencies)
     }
 
-    /// Sets a mark. Returns the latencies since the mark before, by kind. The first mark also
+    /// Sets a mark. Returns the latencies since the previous mark, by kind. The first mark also
     /// resets all latencies so far, which belong to the preparation of the drive.
     pub fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
         let before = self.since_mark();

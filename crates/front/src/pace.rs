@@ -1,9 +1,9 @@
 //! Sends answers at the times that a simulated drive gives.
 //!
-//! A request arrives at the simulated drive when it is submitted, by the wall clock. The real drive
-//! executes it at once, and its answer waits until the simulated drive has completed it. A thread
-//! lets the simulated drive go on until now, sends the answers that are due, and sleeps until the
-//! next event.
+//! A request arrives at the simulated drive when it is submitted, by the wall clock. The stored
+//! drive executes it at once, but its answer waits until the simulated drive has completed it. A
+//! thread advances the simulated drive to the present time, sends the answers that are due, and
+//! sleeps until the next event.
 //!
 //! An answer that is sent too late is counted. Some requests take no time on the simulated drive,
 //! such as a flush without writes before it. Their answers cannot be in time: they are sent as soon
@@ -52,8 +52,8 @@ const MANY: usize = 256;
 /// A simulated drive. The caller passes it each arrival and the time.
 pub trait Simulated: Send {
     /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run)
-    /// has reached. Its pages of [`PAGE`] bytes belong to these streams. Requests have the tickets
-    /// 0, 1, 2 and so on.
+    /// has reached. `streams` are the streams of its pages of [`PAGE`] bytes. The requests get the
+    /// tickets 0, 1, 2 and so on, in the order of these calls.
     ///
     /// # Errors
     /// A message that says why the simulation cannot go on.
@@ -120,7 +120,8 @@ pub struct Work {
     pub hint_commands: u64,
 }
 
-/// The function that gives an answer to its front end, with the time at which it was due.
+/// The function that gives an answer to its front end. It gets the time at which the answer was
+/// due, or at which it was sent if it had to wait for its data.
 type Reply = Box<dyn FnOnce(Instant) + Send>;
 
 /// A request whose answer was not sent yet.
@@ -171,7 +172,7 @@ struct Shared {
     /// This lock is taken before that of `state`. Readers may hold it for long, but no answer waits
     /// for it.
     tally: Mutex<Tally>,
-    /// The number of the pace's thread.
+    /// The id of the pace's thread.
     thread: OnceLock<rustix::process::Pid>,
     wake: Condvar,
     /// `true` if, since the thread last checked, something arrived or the thread was told to end.
@@ -185,19 +186,19 @@ impl Shared {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// Converts a time of the wall clock to one of the simulated drive's.
+    /// Converts a time of the wall clock to a time of the simulated drive's clock.
     fn simulated(&self, wall_ns: u64) -> u64 {
         (wall_ns as f64 / self.slower) as u64
     }
 
-    /// Converts a time of the simulated drive's clock to one of the wall clock.
+    /// Converts a time of the simulated drive's clock to a time of the wall clock.
     fn wall(&self, simulated_ns: u64) -> u64 {
         (simulated_ns as f64 * self.slower) as u64
     }
 
-    /// Gives an answer to its front end, and notes its delay. The time that the front end needs
-    /// then does not count, nor does the time before the arrival. With `for_data` the answer was
-    /// due earlier and had to wait for its data.
+    /// Gives an answer to its front end, and notes its delay. The delay does not include the time
+    /// that the front end then needs to send it. With `for_data` the answer was due earlier and had
+    /// to wait for its data.
     fn send(&self, reply: Reply, for_data: bool, kind: LatencyKind, arrived_ns: u64, due: Due) {
         let at_ns = self.wall_ns();
         let due_ns = (!due.at_once).then_some(due.at_ns);
@@ -273,7 +274,8 @@ impl Shared {
                 continue;
             }
             let state = lock(&self.state);
-            // Checked again with the lock, which every caller holds when it sets this.
+            // This is checked again with the lock held, since every thread that sets it holds the
+            // lock.
             if self.is_called.load(Ordering::SeqCst) {
                 return;
             }
@@ -448,7 +450,7 @@ impl Pace {
         self.counted(|tally| tally.since_mark())
     }
 
-    /// Sets a mark. Returns the latencies that hosts saw since the mark before, by kind.
+    /// Sets a mark. Returns the latencies that hosts saw since the previous mark, by kind.
     pub fn mark(&self, is_first: bool) -> [Latencies; 4] {
         self.counted(|tally| tally.mark(is_first))
     }
@@ -515,7 +517,7 @@ impl Ticket {
     }
 }
 
-/// Returns `true` if a thread of this process has a real-time priority.
+/// Returns `true` if this thread of this process has a real-time priority.
 fn comes_first(thread: rustix::process::Pid) -> bool {
     let path = format!("/proc/self/task/{}/stat", thread.as_raw_nonzero());
     let Ok(stat) = std::fs::read_to_string(path) else { return false };
@@ -525,7 +527,8 @@ fn comes_first(thread: rustix::process::Pid) -> bool {
     words.split_whitespace().nth(38).is_some_and(|policy| policy != "0")
 }
 
-/// Returns a command as the simulated drive sees it: its kind, first byte and number of bytes.
+/// Returns a command as the simulated drive sees it: its kind, first byte and number of bytes;
+/// `None` if the simulated drive does not get it as a request.
 fn asked(command: &Command) -> Option<(Op, u64, u64)> {
     Some(match *command {
         Command::Compare { at, ref data } => (Op::Read, at, data.len() as u64),

@@ -5,9 +5,9 @@
 //! own thread, and so are flushes and durable writes. Therefore the commands of one front end are
 //! executed in the order in which it submits them.
 //!
-//! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all
-//! flushes and durable writes of a batch are answered after one flush at its end. So each of them
-//! covers the commands completed before it was submitted, and also those that its batch executed
+//! The drive's thread takes all commands that wait as one batch. **Group commit**: all flushes and
+//! durable writes of a batch are answered after one flush at its end. So a flush covers the
+//! commands that were completed before it was submitted, and also those that its batch executed
 //! after it. All other commands are answered as soon as they are executed, except those of
 //! [`Queue::outliving`].
 //!
@@ -18,10 +18,10 @@
 //! submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
 //! [`Backend::hand_over`].
 //!
-//! **A long command** touches many pages and has no data ([`Command::is_long`]). It is executed in
-//! slices, between which the drive's thread executes other commands. It ends early if its client is
-//! gone or the drive stops. Several long commands take turns. So the commands of a front end keep
-//! their order only if they are short, or if it waits for each answer.
+//! **A long command** touches many pages and has no data ([`Command::is_long`]). The drive's thread
+//! executes it in slices, and executes other commands between two slices. A long command ends early
+//! if its client is gone or the drive stops. Several long commands take turns. So the commands of a
+//! front end keep their order only if they are short, or if the front end waits for each answer.
 //!
 //! Each command of a host meets the [`Faults`] first, if any are set. With a [`Pace`] an answer is
 //! sent at the time that a simulated drive gives, and not as soon as it is ready.
@@ -57,16 +57,17 @@ const DEPTH: usize = 256;
 /// The most commands that are executed while a change waits to be handed over.
 const TOGETHER: usize = 32;
 
-/// The time that the drive's thread waits for a command before it calls [`Drive::rest`]. So an idle
-/// drive has made its work durable after twice that time without a change.
+/// The time that the drive's thread waits for a command before it calls [`Drive::rest`]. That makes
+/// the drive's work durable if no work was added since the call before. So an idle drive is durable
+/// after twice this time.
 const REST: Duration = Duration::from_millis(400);
 
 type Outcome = Result<Answer, Failure>;
 /// The function that takes the answer.
 type Tell = Box<dyn FnOnce(Outcome) + Send>;
 
-/// The receiver of the answer to a command. If it is dropped without an answer, it gets the failure
-/// that the drive is no longer served.
+/// The receiver of the answer to a command. If it is dropped before it has an answer, its answer is
+/// [`Failure::Stopped`].
 struct Caller {
     tell: Option<Tell>,
     since: Instant,
@@ -75,9 +76,9 @@ struct Caller {
     from: Origin,
     /// `true` if the changes of the command must be handed over to the system before the answer.
     is_handed_over: bool,
-    /// The ticket with which the answer waits for its time; `None` if it does not wait.
+    /// The ticket of the pace, which delays the answer; `None` if the answer is not delayed.
     ticket: Option<Ticket>,
-    /// The entries of the command in a recording, which take the time of the answer.
+    /// The entries of the command in a recording. They get the time of the answer.
     noted: Vec<Noted>,
 }
 
@@ -125,7 +126,8 @@ enum Entry {
     Stop,
 }
 
-/// The drive and the latencies of its commands. A thread that executes a command holds the lock.
+/// The drive, with the state of its queue. A thread that executes a command holds the lock of
+/// `drive`.
 struct Shared<S> {
     /// The drive; `None` once it was given back.
     drive: Mutex<Option<Metered<S>>>,
@@ -248,8 +250,8 @@ impl Queue {
         self.takes_streams
     }
 
-    /// Lets `namer` name the streams of writes without streams, from now on. It cannot be changed
-    /// later.
+    /// Lets `namer` name the streams of writes without streams, from now on. The namer cannot be
+    /// changed later.
     pub fn named_by(&self, namer: Arc<dyn Namer>) {
         // If there is a namer already, it stays.
         let _ = self.namer.set(namer);
@@ -278,8 +280,8 @@ impl Queue {
         self.pace.as_ref().map(|pace| pace.since_mark())
     }
 
-    /// Sets a mark of the pace. Returns the latencies that hosts saw since the mark before, by
-    /// kind.
+    /// Sets a mark of the pace. Returns the latencies that hosts saw since the previous mark, by
+    /// kind, or `None` without a pace.
     pub fn mark_pace(&self, is_first: bool) -> Option<[Latencies; 4]> {
         self.pace.as_ref().map(|pace| pace.mark(is_first))
     }
@@ -289,8 +291,8 @@ impl Queue {
         &self.faults
     }
 
-    /// Returns a queue to the same drive whose commands meet no faults, for callers that are not
-    /// hosts.
+    /// Returns a queue to the same drive for callers that are not hosts. The commands of this queue
+    /// meet no faults.
     pub fn spared(&self) -> Self {
         Self { is_spared: true, ..self.clone() }
     }
@@ -308,14 +310,14 @@ impl Queue {
         Self { client: Some(Arc::clone(client)), ..self.clone() }
     }
 
-    /// Returns a queue to the same drive for the commands of a host.
+    /// Returns a queue to the same drive for the commands of the host `from`.
     pub fn of(&self, from: Origin) -> Self {
         Self { from, ..self.clone() }
     }
 
-    /// Executes a command, or queues it; waits while the queue is full. `tell` takes the answer. It
-    /// runs on this thread, on the drive's, on that of a pace or on that of faults, perhaps with
-    /// the drive locked. So it must not wait for anything.
+    /// Executes a command, or queues it; waits while the queue is full. `tell` takes the answer.
+    /// `tell` runs on this thread, or on the thread of the drive, of the pace or of delayed
+    /// answers. The drive may be locked then, so `tell` must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) else { return };
         if command.is_long() {
@@ -637,7 +639,7 @@ impl<S: Backend> Metered<S> {
         }
     }
 
-    /// Flushes and answers the callers that wait for that, if there are any.
+    /// Flushes the drive and answers the callers in `waiting`. Without callers it does nothing.
     fn flush(&mut self, mut waiting: Vec<Caller>) {
         let Self { drive, meter, .. } = self;
         let Some(last) = waiting.last_mut() else { return };
@@ -715,7 +717,7 @@ fn cancelled(command: &Command) -> Option<Range<u64>> {
     }
 }
 
-/// Executes a command. The batch makes it durable afterwards.
+/// Executes a command. If the command must be durable, the caller flushes afterwards.
 fn execute<S: Backend>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),

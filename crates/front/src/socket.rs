@@ -151,8 +151,8 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Locks the folder of a file until the result is closed. Without a word it goes on unlocked if the
-/// file system has no locks, or if another process holds the lock too long.
+/// Locks the folder of a file until the result is closed. If the file system has no locks, or if
+/// another process holds the lock too long, the folder is not locked; this is no error.
 fn lock(path: &Path) -> io::Result<OwnedFd> {
     let folder = folder(path)?;
     for _ in 0..TRIES {
@@ -197,8 +197,8 @@ pub enum Socket {
 
 impl Socket {
     /// Returns `true` if the client of a Unix socket is root or this process's own user. The mode
-    /// of the socket keeps out other users, but not a client that got an open descriptor from one
-    /// of these two.
+    /// of the socket keeps out other users, but not a client that got an open descriptor from root
+    /// or from the owner. A client of TCP is neither.
     pub fn is_of_owner_or_root(&self) -> io::Result<bool> {
         match self {
             Self::Tcp(_) => Ok(false),
@@ -336,7 +336,7 @@ pub struct Requests<'a> {
 }
 
 impl<'a> Requests<'a> {
-    /// Returns a reader of requests. The reads of `socket` must end after the server's patience.
+    /// Returns a reader of requests. The read timeout of `socket` must be the server's patience.
     /// `before` is called before each wait for the client, and at the end, so that answers do not
     /// wait for the next request.
     pub fn new(socket: &'a Socket, window: &'a Window, before: &'a dyn Fn()) -> Self {

@@ -42,7 +42,7 @@ impl Room {
         &self.limits
     }
 
-    /// Takes `bytes` and returns `true`, if they are free. A single request always fits into an
+    /// If `bytes` are free, takes them and returns `true`. A single request always fits into an
     /// empty room.
     fn try_take(&self, bytes: usize) -> bool {
         let mut state = lock(&self.state);
@@ -60,7 +60,7 @@ impl Room {
         }
     }
 
-    /// Waits up to [`LOOK`] for room, then closes stalled clients that hold some.
+    /// Waits up to [`LOOK`] for room, then closes stalled connections that hold shared room.
     fn wait(&self) {
         let waited = self.changed.wait_timeout(lock(&self.state), LOOK);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +150,7 @@ impl Window {
     }
 
     /// Waits until `cost` more bytes may be under way, and takes them. A single request is always
-    /// allowed. Returns `false` if the client is gone.
+    /// allowed. Returns `false` if the client is gone; the bytes are counted even then.
     pub fn take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
         let full = |state: &mut State| {
@@ -174,7 +174,7 @@ impl Window {
         }
     }
 
-    /// Takes `cost` bytes and returns `true`, if they may be under way now.
+    /// If `cost` more bytes may be under way now, takes them and returns `true`.
     pub fn try_take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
         let mut state = lock(&self.state);
@@ -182,8 +182,8 @@ impl Window {
         !state.gone && (fits || state.used == 0) && self.book(&mut state, cost)
     }
 
-    /// Takes `cost` bytes for a request and returns `true`, if the shared room has the bytes beyond
-    /// the reserved room.
+    /// Takes `cost` bytes for a request: first from the reserved room, the rest from the shared
+    /// room. Returns `false`, and takes nothing, if the shared room has too few.
     fn book(&self, state: &mut State, cost: usize) -> bool {
         let beyond = (state.used + cost).saturating_sub(self.room.limits.own).max(state.shared);
         let more = beyond - state.shared;

@@ -17,8 +17,8 @@ use flashgc_device::PAGE;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest wait for the answer to HELLO, for which the server does not need the drive.
 const GREETING: Duration = Duration::from_secs(10);
-/// The largest text of an answer, in bytes. There is a limit since a client of root may talk to
-/// another user's server.
+/// The largest text of an answer, in bytes. There is a limit because root may run a client that
+/// talks to another user's server.
 const LONGEST: usize = 16 << 20;
 /// The most bytes of an answer for each page of the drive.
 const PER_PAGE: usize = 64;
@@ -108,7 +108,7 @@ impl ControlClient {
         Ok(late)
     }
 
-    /// Takes hints on these pages back.
+    /// Takes back the hints on these pages.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -169,7 +169,7 @@ impl ControlClient {
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
     pub fn record(&mut self, file: Option<&Path>) -> Result<String, ClientError> {
-        // The server has a working folder of its own.
+        // The server may run in another working folder.
         let file = file.map(std::path::absolute).transpose()?;
         let answer = self.ask(&Request::Record(file))?;
         text(answer)

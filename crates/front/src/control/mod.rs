@@ -1,5 +1,5 @@
-//! The control socket of a served drive. Other processes than the file system send hints, TRIMs and
-//! flushes there, and tools ask for the state of the drive.
+//! The control socket of a served drive. Processes beside the host send hints, TRIMs and flushes to
+//! it, and tools ask it for the state of the drive.
 //!
 //! # Protocol, version 1
 //! The socket is a Unix socket. All numbers are little endian. The client sends requests, and the
@@ -32,7 +32,7 @@
 //! | 11 | HINTED | ranges | pages with data (8), pages with a hint (8) |
 //! | 12 | MARK | a name, text of 1 to 200 bytes | a message, text |
 //! | 13 | FILES | number of the block device (8), files | |
-//! | 14 | INJECT | a fault | its number (8); for an immediate disconnection, connections ended |
+//! | 14 | INJECT | a fault | its number (8), or the number of connections ended at once (8) |
 //! | 15 | CLEAR | the number of a fault (8); empty: all | number of faults removed (8) |
 //!
 //! A *file* is the number of its inode (8), the number of files that had this inode before (4), its

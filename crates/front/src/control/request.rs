@@ -59,7 +59,7 @@ pub enum Request {
         /// The pages that the hint names.
         pages: Vec<Pages>,
     },
-    /// Takes hints on these pages back.
+    /// Takes back the hints on these pages.
     Cancel(Vec<Pages>),
     /// Asks how many of these pages have data, and how many have a hint.
     Hinted(Vec<Pages>),
@@ -334,7 +334,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// Bytes that decode to a request are encoded to the same bytes again.
+        /// A request that was decoded from bytes is encoded to the same bytes.
         #[test]
         fn requests_have_one_form(kind in 0..17_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();

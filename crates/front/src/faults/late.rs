@@ -47,8 +47,9 @@ impl Late {
         lock(&self.state).released
     }
 
-    /// Delays an answer by `time`. It is sent at once if [`Late::released`] is not `released` any
-    /// more.
+    /// Delays an answer by `time`. `released` is the value of [`Late::released`] at the time when
+    /// the command met its fault. If delayed answers were released since then, the answer is sent
+    /// at once.
     pub(super) fn hold(&self, time: Duration, released: u64, answer: Answer) {
         let mut state = lock(&self.state);
         if !state.runs || state.has_ended || state.released != released {

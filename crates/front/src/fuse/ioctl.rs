@@ -23,7 +23,7 @@
 //!
 //! | error | why |
 //! |---|---|
-//! | `ENOTTY` | another number |
+//! | `ENOTTY` | an `ioctl` with another number |
 //! | `EINVAL` | another magic, `cancel` not 0 or 1, a range beyond the drive, a future moment |
 //! | `ENODEV` | the drive is no longer served |
 //!
@@ -58,7 +58,7 @@ pub struct Hint {
     pub first: u64,
     /// The number of bytes in the range.
     pub bytes: u64,
-    /// The number of pages written since the moment, as the answer.
+    /// The answer: the number of pages of the range that were written since the moment.
     pub late: u64,
 }
 

@@ -1,11 +1,11 @@
 //! A FUSE mount with one file, `disk`, whose bytes are those of the drive. A loop device on this
 //! file can carry a file system.
 //!
-//! Reads and writes bypass the page cache, so that every host reads at once what another one has
-//! written. `fsync` is the drive's flush, punching a hole discards, `FALLOC_FL_ZERO_RANGE` writes
-//! zeros. The file's size is fixed: truncating it is refused, as are modes, owners and times. A
-//! shared mapping is refused by the kernel. `SEEK_DATA` and `SEEK_HOLE` find pages with and without
-//! data, and hosts give hints by [`ioctl`].
+//! Reads and writes bypass the page cache, so that a host immediately sees the data that another
+//! host has written. `fsync` is the drive's flush, punching a hole discards,
+//! `FALLOC_FL_ZERO_RANGE` writes zeros. The file's size is fixed: truncating the file is refused,
+//! and so are changes of its mode, owner and times. A shared mapping is refused by the kernel.
+//! `SEEK_DATA` and `SEEK_HOLE` find pages with and without data, and hosts give hints by [`ioctl`].
 //!
 //! The mount's thread parses requests, and executes them itself if the drive is idle. The thread
 //! that executes a request also answers the kernel.
@@ -49,8 +49,8 @@ const DISK: INodeNo = INodeNo(2);
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 /// The largest request of the kernel, in bytes.
 const LARGEST: u32 = 1 << 20;
-/// The most bytes of memory that a request takes: a read that begins and ends within pages reads
-/// these whole.
+/// The most bytes of memory that a request takes. A read that begins or ends within a page reads
+/// the whole page.
 const REQUEST: usize = LARGEST as usize + 2 * PAGE;
 /// The most requests that the kernel has under way in the background. All requests of a loop device
 /// are in the background.
@@ -80,7 +80,8 @@ impl Prepared {
     }
 }
 
-/// A mounted drive. When it is dropped, it is unmounted as soon as it is no longer in use.
+/// A mounted drive. When this value is dropped, the drive is unmounted as soon as it is no longer
+/// in use.
 pub struct Mount {
     folder: PathBuf,
     session: Option<BackgroundSession>,
@@ -125,8 +126,8 @@ impl Mount {
         let Prepared { folder, device } = prepared;
         let mounted = queue.faults().mounted();
         let files = Files { queue, mounted: SystemTime::now(), owner: (0, 0) };
-        // The kernel admits only root, which is another user than the server's: the check of the
-        // user is off here.
+        // The kernel admits only root to this mount. The server runs as another user, so `fuser`
+        // must not compare the users itself.
         let session =
             Session::from_fd(files, device, SessionACL::All, Config::default())?.spawn()?;
         Ok(Self { folder, session: Some(session), is_lent: true, _mounted: mounted })
@@ -153,7 +154,8 @@ impl Mount {
         let detached = detach(&self.folder, false)?;
         match self.session.take() {
             Some(session) if detached => session.join(),
-            // If it was unmounted by hand, files may still be open: do not wait for them.
+            // If somebody has unmounted the folder by hand, its file may still be open: do not wait
+            // for it to be closed.
             _ => Ok(()),
         }
     }
@@ -167,8 +169,8 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts a folder; with `lazy`, as soon as it is no longer in use. Without the right to unmount,
-/// it runs FUSE's helper program. Returns `false` if the folder was not mounted.
+/// Unmounts a folder; with `lazy`, as soon as it is no longer in use. If this process may not
+/// unmount, FUSE's helper program does it. Returns `false` if the folder was not mounted.
 fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(folder, flags) {
@@ -410,7 +412,7 @@ impl Filesystem for Files {
         self.change(Command::Zero { at, bytes: within, keep, fua: false }, reply);
     }
 
-    /// Finds the next data or hole. The kernel passes on no other `whence`.
+    /// Finds the next data or hole. The kernel answers calls with another `whence` itself.
     fn lseek(
         &self,
         _: &Request,
@@ -437,7 +439,7 @@ impl Filesystem for Files {
                 Err(failure) => return reply.error(errno(failure)),
             };
             match first.map(|first| if first.data == data { at } else { at + first.bytes }) {
-                // The end of the file counts as a hole, so there are no more data before it.
+                // The hole goes on to the end of the file, so no data follow.
                 Some(end) if end == size && data => reply.error(Errno::ENXIO),
                 Some(offset) => reply.offset(offset as i64),
                 None => reply.error(Errno::EIO),

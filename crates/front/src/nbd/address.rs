@@ -11,7 +11,7 @@ use thiserror::Error;
 /// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NbdAddress {
-    /// `HOST:PORT`; port 0 takes a free one.
+    /// `HOST:PORT`; port 0 stands for any free port.
     Tcp(String),
     /// `unix:PATH`.
     Unix(PathBuf),

@@ -117,7 +117,7 @@ impl Negotiation<'_> {
         Ok(false)
     }
 
-    /// Answers the old option EXPORT_NAME, to which the only error is to close the connection.
+    /// Answers the old option EXPORT_NAME. The only way to refuse it is to close the connection.
     fn export_name(&mut self, name: &[u8], no_zeroes: bool) -> io::Result<Option<Agreed>> {
         if !self.known(name) {
             return Err(garbage("no such export"));
@@ -161,7 +161,7 @@ impl Negotiation<'_> {
     fn contexts(&mut self, number: u32, data: &[u8]) -> io::Result<()> {
         let set = number == option::SET_META_CONTEXT;
         if set {
-            // A request that fails also cancels the choice of an earlier one.
+            // Even a request that fails cancels the choice of an earlier request.
             self.agreed.allocation = false;
         }
         if !self.agreed.structured {
@@ -173,8 +173,8 @@ impl Negotiation<'_> {
         if !self.known(name) {
             return self.reply(number, reply::ERR_UNKNOWN, b"there is no export of this name");
         }
-        // In a LIST, no query at all asks for every context, and `base:` for every context of this
-        // name space.
+        // A LIST without queries asks for every context. The query `base:` asks for every context
+        // of this name space.
         let all = !set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
         if all || queries.contains(&allocation::NAME) {
             let id = if set { allocation::ID } else { 0 };

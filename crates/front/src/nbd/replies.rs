@@ -1,4 +1,4 @@
-//! The thread of a connection that writes replies.
+//! The thread that writes the replies of a connection.
 
 use std::io::{self, Write};
 use std::sync::mpsc::Receiver;

@@ -14,8 +14,8 @@ use crate::queue::Queue;
 use crate::socket::Requests;
 use flashgc_device::failure::Failure;
 
-/// The most extents in the answer to one block status request. The client asks again from their end
-/// on.
+/// The most extents in the answer to one block status request. For the rest of its range the client
+/// sends another request.
 const EXTENTS: usize = 1024;
 /// The bytes of memory that a request takes besides its data.
 const OVERHEAD: usize = 4096;
@@ -72,7 +72,7 @@ fn read(
             window.free(cost);
             return Ok(());
         }
-        // The client's time begins now: the wait for room before does not count.
+        // The time in which the client must send the data begins now, after the wait for room.
         input.get_mut().set_within(true);
         let payload = request.payload(&mut input).inspect_err(|_| window.free(cost))?;
         input.get_mut().set_within(false);

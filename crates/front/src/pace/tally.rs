@@ -5,7 +5,8 @@ use hdrhistogram::Histogram;
 use super::Work;
 use crate::meter::{Latencies, LatencyKind, histogram, latencies};
 
-/// The delay from which on an answer is late, in nanoseconds of the drive's time.
+/// An answer is late if its delay is longer than this, in nanoseconds by the simulated drive's
+/// clock.
 pub const LATE: u64 = 50_000;
 
 /// The share of late answers above which the figures are not valid.
@@ -18,8 +19,8 @@ pub struct Lateness {
     pub answers: u64,
     /// The number of these answers that were late by more than [`LATE`].
     pub late: u64,
-    /// The number of late answers that waited for their data: the disk below was slow, or the host
-    /// busy.
+    /// The number of late answers that waited for their data, because the disk with the stored
+    /// drive was slow or the machine was busy.
     pub late_for_data: u64,
     /// The delays of all of these answers, in microseconds.
     pub latencies: Latencies,
@@ -37,7 +38,7 @@ pub struct Paced {
     pub at_once: Latencies,
     /// The reason why the simulated drive does not go on; `None` while it does.
     pub failed: Option<String>,
-    /// `true` if the drive answered as the simulated drive would have.
+    /// `true` if the simulation goes on and the share of late answers is at most [`MOST_LATE`].
     pub is_valid: bool,
     /// The latencies from arrival to the time at which the answer was due, by kind of request.
     pub simulated: [Latencies; 4],
@@ -115,7 +116,7 @@ impl Tally {
         self.marked.each_ref().map(latencies)
     }
 
-    /// Sets a mark. Returns the latencies since the mark before. The first mark also resets all
+    /// Sets a mark. Returns the latencies since the previous mark. The first mark also resets all
     /// latencies so far, but not the counts of late answers.
     pub(super) fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
         let before = self.since_mark();

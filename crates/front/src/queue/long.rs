@@ -1,5 +1,5 @@
-//! Groups of commands with one answer to their host; and long commands, of which the drive's thread
-//! executes a slice at a time, with other commands between two slices.
+//! Groups of commands that get one answer, and long commands. The drive's thread executes a long
+//! command slice by slice, and executes other commands between two slices.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,9 +41,9 @@ pub(super) struct Long {
     pub(super) commands: VecDeque<(Command, Caller)>,
     /// The callers that wait for a flush after the last command.
     pub(super) waiting: Vec<Caller>,
-    /// `true` once the first slice of the first command is done.
+    /// `true` once the first slice of the command at the front is done.
     pub(super) is_begun: bool,
-    /// The number of pages for which the hints of the first command came too late.
+    /// The number of pages for which the hints of the command at the front came too late.
     pub(super) late: u64,
     pub(super) client: Option<Arc<Window>>,
 }
