@@ -220,7 +220,8 @@ impl ExtentFollower {
         Ok(Self { events, rings, bytes: 0, unlinked: Unlinked::default() })
     }
 
-    /// Returns the blocks of the journal of an xfs: the first one, and the number of them.
+    /// Returns the first block of the journal of an xfs, and the number of its blocks. `None` for
+    /// ext4, or if the journal is on another device.
     pub fn journal(&self) -> Option<(u64, u64)> {
         self.events.superblock.journal()
     }
@@ -247,9 +248,8 @@ impl ExtentFollower {
         self.rings.narrow(&filters.into_iter().map(|filter| filter.filter).collect::<Vec<_>>())
     }
 
-    /// Returns all events so far with their times, including the most recent ones. Events of other
-    /// CPUs with earlier times may still be missing, but no event that was complete before this
-    /// call.
+    /// Returns all events so far with their times, including the most recent ones. Earlier events
+    /// of other CPUs may still be missing if they were not complete before this call.
     pub fn now(&mut self) -> Vec<(u64, Event)> {
         let notes = self.rings.drain_now(&self.events, &mut self.bytes);
         self.changes(notes)

@@ -30,8 +30,8 @@ pub struct File {
 pub struct FileCounts {
     /// The number of files with a stream.
     pub files: u64,
-    /// The number of files whose streams were not known in time. Until then their pages were
-    /// written without a stream.
+    /// The number of files whose streams are still unknown although a write has waited for them.
+    /// Their pages are written without a stream.
     pub late: u64,
     /// The number of events that the kernel lost. Since then pages may have been written in the
     /// stream of a wrong file.
@@ -58,16 +58,16 @@ pub struct Files {
     numbers: HashMap<File, u32>,
     /// The number of files that each inode had.
     lives: HashMap<u64, u32>,
-    /// `true` if the count of an inode's files goes on when a file is made. Then files from before
-    /// the start have no identity.
+    /// `true` if the entry of an inode in `lives` grows when a file is made, `false` if it grows
+    /// when a file is gone. With `true`, files that were made before the start have no identity.
     from_making: bool,
     lost: u64,
 }
 
 impl Files {
-    /// Returns the table for a drive of `pages` pages, none of which has a file. With
-    /// `from_making`, [`Files::next`] is called when a file is made, as on ext4; otherwise when the
-    /// file before is gone, as on xfs.
+    /// Returns the table for a drive of `pages` pages that have no files yet. With `from_making`,
+    /// [`Files::next`] is called when a file is made, as on ext4; otherwise when the file before it
+    /// is gone, as on xfs.
     pub fn new(pages: usize, from_making: bool) -> Self {
         Self {
             owners: vec![(NO_FILE, 0); pages],
@@ -189,8 +189,8 @@ mod live {
     /// file waits.
     const PATIENCE: Duration = Duration::from_millis(500);
 
-    /// The size of a ring in bytes. It can be small, since rings are read at every write; and the
-    /// kernel locks their memory.
+    /// The size of a ring in bytes. A small ring is enough, since the rings are read at every
+    /// write. A large one would cost memory that the kernel cannot swap out.
     const RING_BYTES: usize = 256 << 10;
 
     /// The files of a drive in use, followed through the kernel's events.
@@ -220,7 +220,7 @@ mod live {
             self.state.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Follows the file system on the block device with this number. Its drive has `pages`
+        /// Follows the file system on the block device with this number. The device has `pages`
         /// pages, and `head` has its first bytes.
         ///
         /// # Errors
@@ -240,8 +240,8 @@ mod live {
         }
 
         /// Returns the streams of `count` pages from `page` on, as [`Files::streams`] does. It
-        /// waits for unknown streams. The kernel has allocated the blocks of these pages to their
-        /// files before it writes them.
+        /// waits for unknown streams, for at most 500 ms. The files of these pages are known,
+        /// since the kernel allocates blocks to a file before it writes them.
         pub fn streams(&self, page: u64, count: u64) -> Vec<u8> {
             let until = Instant::now() + PATIENCE;
             let mut state = self.lock();

@@ -16,8 +16,7 @@ pub fn touched(at: u64, length: u64) -> std::ops::Range<u64> {
 pub struct Changes {
     /// Pages that the host will soon write.
     pub dirtied: Vec<Run>,
-    /// Pages that were reported as dirtied and were not written, but that the host will not soon
-    /// write any more.
+    /// Pages that were reported as dirtied, but that the host no longer has to write.
     pub cancelled: Vec<Run>,
 }
 

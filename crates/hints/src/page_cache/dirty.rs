@@ -188,7 +188,7 @@ mod tests {
     struct Naive {
         sectors: BTreeSet<u64>,
         hinted: BTreeSet<u32>,
-        /// For each page, the number of reports before its last write.
+        /// For each written page, the number of reports before its last write.
         given: BTreeMap<u32, u32>,
         reports: u32,
     }
@@ -228,9 +228,8 @@ mod tests {
     }
 
     proptest! {
-        /// The set agrees with the reference's sectors, and no hint is late. At the end, when
-        /// nothing more happens, the drive has hints exactly on the dirty pages, apart from pages
-        /// that it will be given later.
+        /// The set agrees with the reference's sectors, and no hint is late. At the end, after two
+        /// reports with nothing between them, the drive has hints exactly on the dirty pages.
         #[test]
         fn the_drive_knows_what_is_dirty(steps in prop::collection::vec(step(), 1..80)) {
             let (mut dirty, mut naive) = (Dirty::new(PAGES), Naive::default());

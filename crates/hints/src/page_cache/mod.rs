@@ -11,8 +11,8 @@
 //! | has reached the drive | `block_rq_complete` | the same |
 //! | is freed: it will not be written | `ext4_free_blocks` | `xfs_free_extent` |
 //!
-//! For a device without a file system, to whose device file programs write, the events are those of
-//! ext4 without the last one.
+//! Programs can also write to the device file of a device without a file system. Its events are
+//! those of ext4 without the last one.
 //!
 //! A page counts as dirty while any of its sectors is dirty. Sectors matter if blocks of the file
 //! system are smaller than a page: then one part of a page may be written while another part is
@@ -71,7 +71,7 @@ pub struct DirtyCounts {
     pub without_address: u64,
     /// The number of pages that are dirty now.
     pub dirty: u64,
-    /// The number of pages reported as dirty. A page counts each time.
+    /// The number of pages reported as dirty. A page counts each time that it is reported.
     pub hinted: u64,
     /// The number of dirty pages that a write or a discard made clean.
     pub ended: u64,
@@ -110,8 +110,9 @@ impl DirtyFollower {
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what
     /// changed.
     ///
-    /// A page that was written and became dirty again between two polls is reported by the poll
-    /// after that, since the drive would take a hint with an earlier moment as late.
+    /// If a page was written and became dirty again since the last poll, it is reported by the next
+    /// poll, not by this one. The moment of this poll's hints lies before the write, so the drive
+    /// would take such a hint as late.
     ///
     /// # Errors
     /// [`FollowError::Io`] if waiting for the rings fails.

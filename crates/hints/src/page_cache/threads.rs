@@ -3,8 +3,8 @@
 //!
 //! A thread goes through a file in parts. Each part has two events: its first byte in the file,
 //! then its extent on the device. The thread's next event shows how far it got. The end of a write
-//! is known in advance, so its bytes count as dirty at once, since a long write is written back
-//! while it goes on. Faults and zeroing are short, and count when they are done.
+//! is known in advance. All bytes of a write count as dirty at once, since the kernel writes back a
+//! long write while it goes on. Faults and zeroing are short, and count when they are done.
 
 use std::collections::HashMap;
 use std::ops::Range;

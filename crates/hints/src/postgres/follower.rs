@@ -16,14 +16,14 @@ pub struct LogCounts {
     pub records: u64,
     /// The number of references to blocks in records.
     pub references: u64,
-    /// The number of references to blocks without a place on the device. They are new, so there is
-    /// no old version.
+    /// The number of references to blocks without a place on the device. Such a block is new, so
+    /// the device has no old version of it.
     pub nowhere: u64,
     /// The number of references to blocks on other devices.
     pub elsewhere: u64,
     /// The number of references to blocks of files that are gone.
     pub gone: u64,
-    /// The number of pages reported as dirtied. A page counts each time.
+    /// The number of pages reported as dirtied. A page counts each time that it is reported.
     pub dirtied: u64,
     /// The number of pages reported as cancelled.
     pub cancelled: u64,
@@ -49,8 +49,8 @@ struct State {
 }
 
 impl LogFollower {
-    /// Makes a follower of the log of `cluster` from `start` on. A page of the log must begin
-    /// there.
+    /// Makes a follower of the log of `cluster` from `start` on. A page of the log must begin at
+    /// `start`.
     #[must_use]
     pub fn new(cluster: Cluster, start: u64) -> Self {
         let state = State {
@@ -78,7 +78,7 @@ impl LogFollower {
         self.decoder.next()
     }
 
-    /// Reads bytes of the log, which lie at `at`.
+    /// Reads the next bytes of the log, which begin at the place `at`.
     ///
     /// # Errors
     /// The bytes are no log. Nothing more is read until [`LogFollower::restart`].

@@ -3,8 +3,9 @@
 //! another process writes it.
 //!
 //! [`LogFollower`] reads the log and reports the pages of the device that hold old versions of such
-//! blocks. The drive notices itself when a page is written. If a checkpoint has written all blocks
-//! and a page was not changed since, the page is cancelled.
+//! blocks. The drive notices itself when a page is written. A completed checkpoint has written all
+//! blocks that were changed before it began. So their pages are cancelled, except those that were
+//! changed again since then.
 
 mod follower;
 mod places;

@@ -38,7 +38,7 @@ pub enum Place {
     Nowhere,
     /// The block lies on another device.
     Elsewhere,
-    /// The file does not exist, or not any more, or not yet.
+    /// The file does not exist: it was removed, or it is not made yet.
     Gone,
 }
 
@@ -111,7 +111,7 @@ impl Places {
         self.files.clear();
     }
 
-    /// Drops the files that were not looked up lately. Called now and then, it bounds the memory.
+    /// Drops the files that were not looked up lately. Regular calls bound the memory of the cache.
     pub fn tidy(&mut self, now: Instant) {
         self.files.retain(|_, held| now.saturating_duration_since(held.looked) < 100 * BELIEVED);
     }

@@ -15,7 +15,7 @@ pub(crate) use rings::{Decode, Rings};
 /// Returns `true` if this kernel has the tracepoint `name`, for example `block/block_dirty_buffer`.
 ///
 /// # Errors
-/// [`FollowError`] where tracefs is not mounted and this process may not mount it for itself.
+/// [`FollowError`] if tracefs is not mounted and this process may not mount it for itself.
 pub fn has_tracepoint(name: &str) -> Result<bool, FollowError> {
     Ok(tracefs::root()?.join("events").join(name).exists())
 }

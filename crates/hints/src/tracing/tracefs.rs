@@ -30,7 +30,7 @@ pub(super) fn root() -> Result<PathBuf, FollowError> {
         // If another thread has mounted it meanwhile, its mount is used.
         let _ = PRIVATE.set(mounted);
     }
-    // The path goes through the file descriptor, since the mount has no path of its own.
+    // The path goes through the file descriptor, since the private mount is in no folder.
     Ok(format!("/proc/self/fd/{}", PRIVATE.get().map_or(-1, AsRawFd::as_raw_fd)).into())
 }
 

@@ -8,12 +8,12 @@ use super::what::{self, What};
 /// The alignment of records in bytes.
 const ALIGNMENT: u64 = 8;
 
-/// The most bytes of memory kept after a record that arrived in pieces.
+/// The size in bytes of the largest buffer that is kept for the next record in pieces.
 const KEPT: usize = 1 << 20;
 
 /// The kind of bytes that follow a page header.
 enum State {
-    /// Bytes before the first page border, where it is not known where a record begins.
+    /// The bytes before the first page border. The decoder does not know yet where a record begins.
     Before,
     /// The rest of a record that began before the first page, with the number of bytes still to
     /// come.
@@ -27,23 +27,25 @@ enum State {
 /// Turns the bytes of a log into records.
 ///
 /// ```
-/// let mut decoder = flashgc_hints::wal::Decoder::new(0x0150_0000); let error =
-/// decoder.feed(0x0150_0000, &[0; 8192], &mut |_| ()).unwrap_err();
-/// assert!(error.to_string().contains("at 0/1500000: the page begins with 0x0000, expected
-/// 0xD106"));
+/// let mut decoder = flashgc_hints::wal::Decoder::new(0x0150_0000);
+/// let error = decoder.feed(0x0150_0000, &[0; 8192], &mut |_| ()).unwrap_err();
+/// let expected = "at 0/1500000: the page begins with 0x0000, expected 0xD106";
+/// assert!(error.to_string().contains(expected));
 /// ```
 pub struct Decoder {
     /// The place of the next byte.
     next: u64,
     state: State,
     pages: Pages,
-    /// The part of this page's header that has arrived, and in `header_length` the length of the
-    /// whole header.
+    /// The part of this page's header that has arrived.
     header: [u8; LONG],
+    /// The length of this page's whole header in bytes.
     header_length: usize,
-    /// The part of a record that has arrived, and in `begun` the place of the record.
+    /// The part of an incomplete record that has arrived.
     partial: Vec<u8>,
+    /// The place of the incomplete record.
     begun: u64,
+    /// The place of the first page.
     first_page: u64,
     /// The place of the last whole record.
     previous: Option<u64>,
@@ -79,9 +81,9 @@ impl Decoder {
         self.next
     }
 
-    /// Decodes bytes of the log, which lie at `at`, in chunks of any length. Passes every complete
-    /// record to `visit`. After an error nothing more is decoded, and each further call returns the
-    /// same error.
+    /// Decodes the next bytes of the log, which begin at the place `at`. There can be any number of
+    /// them. Passes every complete record to `visit`. After an error nothing more is decoded, and
+    /// each further call returns the same error.
     pub fn feed(
         &mut self,
         at: u64,
@@ -126,8 +128,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes available bytes of a page header. Returns the number of bytes used, like
-    /// [`Decoder::take_body`].
+    /// Takes those of `bytes` that belong to the page header. `within` is the place of the first
+    /// byte in the header. Returns the number of bytes used, like [`Decoder::take_body`].
     fn take_header(&mut self, within: usize, bytes: &[u8]) -> Result<usize, WalError> {
         let used = bytes.len().min(self.header_length - within);
         self.header[within..within + used].copy_from_slice(&bytes[..used]);

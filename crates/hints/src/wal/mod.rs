@@ -7,11 +7,12 @@
 //! complete and its check sum is right.
 //!
 //! # Checks
-//! The CRC32C of a record covers all of its bytes, and each record names the one before it. In a
-//! page header everything is checked except bytes that change no record: the flag for removable
-//! backup blocks (0x0004), the four bytes of padding, and a timeline, a system identifier or a
-//! segment size that no other page contradicts. Not checked are the bytes that align records, the
-//! bytes behind a segment switch, and the rest of a record that began before the first page.
+//! The CRC32C of a record covers all of its bytes, and each record names the record before it. The
+//! check of a page header leaves out two parts that change no record: the flag for removable backup
+//! blocks (0x0004) and the four bytes of padding. The timeline, the system identifier and the
+//! segment size are compared with those of earlier pages, so the first page can have wrong ones.
+//! Not checked are the bytes that align records, the bytes behind a segment switch, and the rest of
+//! a record that began before the first page.
 //!
 //! # Not here
 //! This module opens no connection and no file, and does not interpret the contents of blocks. It

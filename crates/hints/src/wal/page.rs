@@ -26,7 +26,8 @@ pub(super) struct Header {
     /// The number of bytes left of the record that continues on this page; 0 if the page begins
     /// with a record.
     pub(super) left: u32,
-    /// `true` if the record before is incomplete: the server crashed before it had written its end.
+    /// `true` if the record before this page is incomplete, because the server crashed before it
+    /// had written the end of the record.
     pub(super) overwrites: bool,
 }
 

@@ -27,8 +27,9 @@ pub(super) struct Calls {
     /// The file and the offset of the direct I/O that each thread has begun. An entry is removed at
     /// the first part of the request.
     begun: HashMap<u64, (u64, u64)>,
-    /// The known length of each file: the end of the last byte that a call wrote. If a call may
-    /// have made the file longer without writing, it is at least the size of the longest folio.
+    /// The known length of each file in bytes: the end of the last byte that a call wrote. If a
+    /// call may have made the file longer without writing, the known length is at least the size of
+    /// the longest folio.
     ends: HashMap<u64, u64>,
     /// The direct I/O requests under way, by file and offset; `true` if the request writes.
     direct: HashMap<(u64, u64), bool>,
@@ -41,7 +42,8 @@ impl Calls {
     }
 
     /// Notes that a thread wrote `count` bytes of a file. If the thread's copy before was short and
-    /// this one continues behind it, returns the bytes of that copy, which the kernel has kept.
+    /// this write continues behind it, the kernel has kept the bytes of that copy. Returns their
+    /// number then, otherwise 0.
     pub(super) fn writes(&mut self, thread: u64, inode: u64, offset: u64, count: u64) -> u64 {
         let last = offset.saturating_add(count.max(1) - 1) / PAGE;
         let call = Call { inode, pages: (offset / PAGE, last), offset, short: 0 };
@@ -64,9 +66,9 @@ impl Calls {
         self.last.values().map(|call| call.short).sum()
     }
 
-    /// Returns the most bytes that a folio of the file at `page` can have: at most the known length
-    /// of the file, and at most the size of the longest folio. If the page lies behind the known
-    /// length, only the latter counts.
+    /// Returns the most bytes that a folio of the file at `page` can have: the known length of the
+    /// file, or the size of the longest folio if that is less. If the page lies behind the known
+    /// length, it is the size of the longest folio.
     pub(super) fn most_of(&self, inode: u64, page: u64) -> u64 {
         let end = self.ends.get(&inode).map_or(0, |end| end.next_multiple_of(PAGE));
         if page * PAGE < end { end.min(FOLIO * PAGE) } else { FOLIO * PAGE }

@@ -7,7 +7,7 @@ use crate::tracing::{Decode, Device, FIELDS, FollowError, Format, Points, Subscr
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// A thread copied `count` bytes of the requested `length` into the page cache. If `count` is
-    /// less, it may have to copy them again.
+    /// less than `length`, the thread may have to copy these bytes again.
     Written { thread: u64, inode: u64, offset: u64, length: u64, count: u64 },
     /// A thread begins direct I/O.
     DirectBegun { thread: u64, inode: u64, offset: u64 },
@@ -37,10 +37,11 @@ const fn wanted(
     Wanted { name, filter: DEVICE, fields, means }
 }
 
-/// The kinds of filters: by the number of the device, by the name of its queue, and by the device
-/// for parts of direct I/O.
+/// The kind of filter that compares the number of the device.
 const DEVICE: &str = "dev";
+/// The kind of filter that compares the name of the device's queue.
 const QUEUE: &str = "name";
+/// The kind of filter that compares the number of the device and accepts only direct I/O.
 const AROUND: &str = "direct";
 
 fn written(&[thread, inode, offset, length, count]: &[u64; FIELDS]) -> Option<Event> {
@@ -122,8 +123,9 @@ pub(super) struct Events {
     points: Points<Means>,
     /// `true` if this kernel reports direct I/O.
     pub(super) tells_direct: bool,
-    /// The flag of a part that writes, and the flag of direct I/O.
+    /// The flag of a part that writes.
     write: u64,
+    /// The flag of direct I/O.
     direct: u64,
 }
 

@@ -14,7 +14,8 @@
 //! A program stores into a mapped page without a call to the kernel. The kernel notices only the
 //! first store into a clean page, not later ones, and not their length. So the folios that become
 //! dirty by stores are counted. The number of stored bytes has an upper bound: a folio has at most
-//! 2 MiB, and is not longer than its file, as far as calls have written the file.
+//! 2 MiB, and it is not longer than its file. The length of a file is known if calls have written
+//! the file.
 //!
 //! On ext4 a dirty folio is attributed to the last call of the thread, if that call wrote these
 //! bytes of the file, or truncated, zeroed or allocated in the file. Otherwise it counts as dirtied
@@ -46,8 +47,8 @@ pub struct WriteCounts {
     pub direct_bytes: Option<u64>,
     /// The number of times that a store into a mapped page made a folio dirty.
     pub stores: u64,
-    /// An upper bound of the bytes in these folios: for each, the known length of its file, or 2
-    /// MiB if that is less or unknown.
+    /// An upper bound of the bytes in these folios: for each folio 2 MiB, or the known length of
+    /// its file if the file is shorter.
     pub stored_most: u64,
     /// The number of events that were read.
     pub events: u64,
