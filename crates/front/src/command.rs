@@ -5,7 +5,7 @@ use flashgc_device::bytes::Extent;
 use flashgc_device::{Hinted, PAGE};
 
 /// The most pages of a command without data that is executed as a whole. A longer command is
-/// executed in slices ([`Command::is_long`]), so that other commands do not wait for all of it.
+/// executed in slices (`Command::is_long`), so that other commands do not wait for all of it.
 pub const SHORT: u64 = 256;
 /// The number of pages in a slice of a command that writes no pages, but only changes their state.
 const LOOKED_AT: u64 = 16 << 10;

@@ -1,5 +1,5 @@
-//! The control socket of a served drive. Processes beside the host send hints, TRIMs and flushes to
-//! it, and tools ask it for the state of the drive.
+//! The control socket of a served drive. Programs beside the file system send hints, TRIMs and
+//! flushes to it, and tools ask it for the state of the drive.
 //!
 //! # Protocol, version 1
 //! The socket is a Unix socket. All numbers are little endian. The client sends requests, and the

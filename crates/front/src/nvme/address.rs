@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::Block;
 
 /// The address at which a target listens, `HOST:PORT`, and the size of its blocks:
-/// `HOST:PORT,block=512`. Port 0 takes a free one.
+/// `HOST:PORT,block=512`. Port 0 stands for any free port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NvmeAddress {
     pub(super) host: String,

@@ -40,7 +40,7 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
         opcode::SET_FEATURES if feature == feature::TIMESTAMP => {
             Need { taken: 8, ..Need::default() }
         }
-        // The feature Host Identifier has data. It is refused after they were read.
+        // Set Features refuses Host Identifier, but only after its data were read.
         opcode::SET_FEATURES if feature == feature::HOST => {
             let long = entry.dword(11) & 1 != 0;
             Need { taken: if long { 16 } else { 8 }, ..Need::default() }
@@ -107,7 +107,8 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
     }
 }
 
-/// Returns the flexible data placement of the drive; `None` for a discovery controller.
+/// Returns the flexible data placement of the drive; `None` if it has none, or for a discovery
+/// controller.
 fn fdp(link: &Link) -> Option<&Fdp> {
     link.subsystem.fdp.as_ref().filter(|_| link.controller.kind == ControllerKind::Drive)
 }

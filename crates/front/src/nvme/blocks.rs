@@ -23,7 +23,8 @@ pub fn directive(entry: &Entry) -> u32 {
     entry.dword(12) >> 20 & 15
 }
 
-/// Returns the stream for the placement identifier of a write; `None` if it has none.
+/// Returns the stream for the placement identifier of a write; `None` if the write has no
+/// identifier.
 pub fn stream(link: &Link, entry: &Entry) -> Option<StreamId> {
     let fdp = link.subsystem.fdp.as_ref().filter(|_| directive(entry) == DIRECTIVE)?;
     let identifier = (entry.dword(13) >> 16) as u16;

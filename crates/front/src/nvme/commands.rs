@@ -16,7 +16,7 @@ use flashgc_device::PAGE;
 
 /// The bit of dword 12 with which Write Zeroes discards (DEAC).
 const DISCARD: u32 = 1 << 25;
-/// Checks a command as far as possible without its data. Returns how many bytes of data it moves.
+/// Checks a command as far as possible without its data. Returns the memory that it needs for data.
 pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     let nothing = Need::default();
     let code = entry.opcode;
@@ -64,7 +64,7 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         return Err(Status::INVALID_FIELD);
     }
     Ok(match code {
-        // If the blocks begin or end within a page, the whole page is read.
+        // Blocks that begin or end within a page need the memory of the whole page.
         opcode::WRITE => Need { taken: bytes, ..nothing },
         opcode::COMPARE => Need { taken: bytes, held: bytes + PAGE, ..nothing },
         opcode::VERIFY => Need { held: bytes + PAGE, ..nothing },

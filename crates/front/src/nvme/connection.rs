@@ -1,8 +1,8 @@
 //! A connection that is a queue: reads commands and their data, checks them and executes them.
 //!
-//! The data of a command are in its own PDU, or the controller asks the host for them (R2T). It
-//! asks only if the window has room. Other commands wait. The reader itself may wait for room only
-//! while no requested data are on their way, since it must read these.
+//! The data of a command are in the command's PDU, or the controller asks the host for them (R2T).
+//! A command waits until the window has room for its data. The reader itself may wait for room only
+//! while no requested data are on their way, since it must read these data.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -152,8 +152,8 @@ impl<'a, I: Input> Reader<'a, I> {
         }
     }
 
-    /// Checks a command with `bytes` bytes of data in its own PDU. Returns how many bytes of data
-    /// it moves.
+    /// Checks a command with `bytes` bytes of data in its own PDU. Returns the memory that it needs
+    /// for data.
     fn check(&self, entry: &Entry, bytes: usize) -> Result<Need, Status> {
         let Link { subsystem, controller, line, .. } = &*self.link;
         // Fused commands and PRP lists are not supported.
@@ -255,8 +255,8 @@ impl<'a, I: Input> Reader<'a, I> {
         {
             self.transfers -= 1;
             match is_whole {
-                // After its end a controller executes no more commands: the host may have sent them
-                // again on another connection.
+                // A command is not executed after the end of its connection: the host may have sent
+                // the command again on another connection.
                 _ if self.window.is_gone() => self.link.done(&entry, Err(Status::ABORTED), cost),
                 true => self.execute(entry, data, cost),
                 false => self.link.done(&entry, Err(Status::TRANSPORT), cost),

@@ -70,7 +70,7 @@ struct State {
     events: Vec<(U16, Tell)>,
     /// An event for which no request waited.
     event: Option<u32>,
-    /// `true` if the health event was reported, and the host has not read its log since.
+    /// `true` if the health event was reported, and the host has not read the SMART log since then.
     is_masked: bool,
     errors: VecDeque<ErrorEntry>,
     error_count: u64,
@@ -102,8 +102,9 @@ const CONNECTING: Duration = Duration::from_secs(10);
 const ENABLE: u32 = 1;
 /// The bits of CC that ask for a shutdown.
 const SHUTDOWN: u32 = 3 << 14;
-/// Values of SHST: the shutdown is under way, and it is complete.
+/// The value of SHST while a shutdown is under way.
 const GOES_ON: u32 = 1 << 2;
+/// The value of SHST when a shutdown is complete.
 const COMPLETE: u32 = 2 << 2;
 
 impl Controller {
@@ -270,7 +271,8 @@ impl Controller {
         lock(&self.state).keep_alive = rounded(time);
     }
 
-    /// Keeps a request for an event until there is one, or answers it at once.
+    /// Answers a request for an event at once if there is an event. Otherwise it keeps the request
+    /// until there is one.
     pub fn await_event(
         &self,
         cid: U16,

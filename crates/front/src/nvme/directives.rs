@@ -11,12 +11,12 @@ use super::structures::{Entry, Status};
 const BYTES: usize = 4096;
 /// The type of the directive Identify, which lists the other directives.
 const IDENTIFY: u8 = 0;
-/// The only operation of this directive: to return the parameters for Directive Receive, to switch
-/// a directive on or off for Directive Send.
+/// The only operation of this directive. A Directive Receive returns the parameters, a Directive
+/// Send switches a directive on or off.
 const OPERATION: u8 = 1;
 
-/// Returns the answer to a Directive Receive: the types that are supported, that are enabled, and
-/// that stay enabled.
+/// Returns the answer to a Directive Receive: the types of directives that are supported, that are
+/// enabled, and that stay enabled after a reset of the controller.
 pub fn receive(entry: &Entry) -> Result<Vec<u8>, Status> {
     of_identify(entry)?;
     let types = 1 << IDENTIFY | 1 << DIRECTIVE;
@@ -27,8 +27,8 @@ pub fn receive(entry: &Entry) -> Result<Vec<u8>, Status> {
     Ok(data)
 }
 
-/// Executes a Directive Send. Data placement is always enabled on this drive: only to enable it
-/// succeeds.
+/// Executes a Directive Send. Data placement is always enabled on this drive. So the command
+/// succeeds only if it enables data placement.
 pub fn send(entry: &Entry) -> Result<(), Status> {
     of_identify(entry)?;
     let (is_on, kind) = (entry.dword(12) & 1 != 0, entry.dword(12) >> 8 & 0xff);

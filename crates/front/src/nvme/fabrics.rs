@@ -180,7 +180,8 @@ pub fn execute(link: &Arc<Link>, entry: &Entry) -> Result<u64, Status> {
             let change = link.controller.set_property(place, bytes, entry.dword(12))?;
             if change == Change::Shutdown {
                 let controller = Arc::clone(&link.controller);
-                // If this flush fails, the host's own flushes have failed as well, so it knows.
+                // The answer does not matter: if this flush fails, the host's own flushes have
+                // failed as well, so the host knows of the failure.
                 link.queue.submit(Command::Flush, move |_| controller.is_shut_down());
             }
             Ok(0)

@@ -26,7 +26,7 @@ pub const GROUP: u32 = 1;
 pub const EVENTS: usize = 63;
 /// The type of the directive Data Placement, which names a placement identifier.
 pub const DIRECTIVE: u32 = 2;
-/// A stream that has no handle, since there are fewer handles.
+/// A stream number that no handle has, because a drive has fewer handles.
 const INVALID: StreamId = NO_STREAM - 1;
 
 /// The handles of a drive that takes the streams of writes.
@@ -66,12 +66,13 @@ pub struct Fdp {
 }
 
 struct State {
-    /// The events caused by hosts, and the events of the drive, the oldest first.
+    /// The events that hosts caused, the oldest first.
     host: VecDeque<Event>,
+    /// The events of the drive, the oldest first.
     drive: VecDeque<Event>,
     /// For each handle and each type of [`kind::ALL`], `true` if such events are kept.
     kept: Vec<[bool; kind::ALL.len()]>,
-    /// The counts for which events were already noted.
+    /// The amount of moved data for which events were already noted.
     moved: Moved,
 }
 
@@ -127,9 +128,9 @@ impl Fdp {
         keep(&mut state.host, event);
     }
 
-    /// Notes how much the drive has moved so far, with an event for each reclaim unit. The counts
-    /// do not say how many blocks were in each unit or to which handle they belong, so every event
-    /// has the mean number.
+    /// Notes that the drive has moved `moved` so far, with an event for each reclaim unit since the
+    /// last call. The drive does not count how many blocks it moved from each unit, nor to which
+    /// handle they belong. So every event has the mean number of blocks.
     pub fn look(&self, moved: Moved, now: [u8; 8]) {
         let mut state = lock(&self.state);
         let units = moved.units.saturating_sub(state.moved.units);

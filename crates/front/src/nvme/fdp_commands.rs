@@ -14,9 +14,9 @@ use super::{LARGEST, NAMESPACE, fdp_logs};
 use crate::health::Written;
 use flashgc_device::failure::Failure;
 
-/// Operations of I/O Management: no operation; and to read the status of handles (Receive) or to
-/// update handles (Send).
+/// The operation of I/O Management that does nothing.
 const NOTHING: u32 = 0;
+/// The operation of I/O Management on handles: a Receive reads their status, a Send updates them.
 const HANDLES: u32 = 1;
 /// The most bytes of a list of event types.
 const LIST: usize = 256;
@@ -87,7 +87,8 @@ pub fn feature_need(entry: &Entry) -> Need {
     Need { taken: entry.described(types, LIST), ..Need::default() }
 }
 
-/// Returns the value of a feature and its data, the current ones or the defaults.
+/// Returns the value and the data of a feature: the current ones with `is_current`, otherwise the
+/// defaults.
 pub fn get_feature(fdp: &Fdp, entry: &Entry, is_current: bool) -> Result<(u64, Vec<u8>), Status> {
     if entry.dword(10) as u8 == feature::FDP {
         // The only configuration has number 0, and is enabled.

@@ -316,8 +316,8 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     let entry = DiscoveryEntry {
         transport: TCP,
         family: if address.is_ipv4() { 1 } else { 2 },
-        // An NVM subsystem that can disable flow control. Programs cannot show this together with
-        // "needs no secure channel", so only one of the two is set.
+        // The entry is an NVM subsystem that can disable flow control. Hosts' tools cannot show
+        // this together with "needs no secure channel", so only one of the two is set.
         kind: 2,
         requirements: 1 << 2,
         port: 1.into(),

@@ -2,8 +2,8 @@
 //! controller.
 //!
 //! Each connection is a queue of a host: a thread reads commands ([`connection`]), and one writes
-//! answers ([`replies`]). The queues of one host share a [`controller`]. It ends with its admin
-//! queue, or if the host sends nothing for the keep alive time. A flush covers the commands
+//! answers ([`replies`]). The queues of one host share a [`controller`]. A controller ends with its
+//! admin queue, or if the host sends nothing for the keep alive time. A flush covers the commands
 //! completed on every queue. [`Limits`] bound the resources that hosts use; there is no
 //! authentication and no encryption.
 //!
@@ -78,7 +78,7 @@ const EVENTS: usize = 4;
 const RANGES: usize = 256;
 /// The most ranges of Copy.
 const SOURCES: usize = 128;
-/// The logarithm of the most pages of 4096 bytes that a command moves.
+/// The binary logarithm of the largest number of 4096-byte pages that a command moves.
 const LARGEST_SHIFT: u8 = 8;
 /// The most bytes that a command moves.
 const LARGEST: usize = 4096 << LARGEST_SHIFT;
@@ -156,7 +156,7 @@ pub struct NvmeServer {
     hosts: Hosts,
 }
 
-/// A view of the hosts of a target, which may have ended.
+/// A view of the hosts of a target. The target may have ended.
 #[derive(Clone)]
 pub struct Hosts(Weak<Subsystem>);
 
@@ -329,8 +329,8 @@ fn transmit(client: &Connection, subsystem: &Arc<Subsystem>, joined: Joined) -> 
     if ended? { part(socket) } else { Ok(()) }
 }
 
-/// Waits until the host has read the last PDU and closes, since closing with unread input would
-/// reset the connection.
+/// Waits until the host has read the last PDU and closes the connection. If the target closed it
+/// first, unread input would reset the connection, and the host could lose the PDU.
 fn part(socket: &Socket) -> io::Result<()> {
     socket.finish();
     let mut rest = Until { socket, deadline: Instant::now() + FAREWELL };

@@ -262,7 +262,8 @@ impl Initialize {
 }
 
 impl Incoming {
-    /// Reads the header of a PDU, and checks everything that can be checked without the commands.
+    /// Reads the header of a PDU, and checks it as far as possible without knowing the commands
+    /// under way.
     pub fn receive(input: &mut impl Read, terms: Terms, most: Most) -> Result<Self, End> {
         let mut bytes = [0; LONGEST_HEADER];
         let (first, rest) = bytes.split_at_mut(size_of::<Common>());

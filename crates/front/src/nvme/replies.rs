@@ -1,4 +1,4 @@
-//! The thread of a connection that writes PDUs.
+//! The thread that writes the PDUs of a connection.
 
 use std::io::{self, Write};
 use std::sync::mpsc::Receiver;
@@ -12,20 +12,20 @@ use crate::window::Window;
 
 /// Writes PDUs until all senders are dropped.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, line: &Line) {
-    // The queue's first command was Connect.
+    // Connect was the first command of the queue, and has advanced the head to 1.
     let mut head = 1;
     let encode = |out: &mut _, reply: &Reply| encode(out, reply, line, &mut head);
     clients::reply(socket, window, replies, encode, |reply| answered(reply, window, line));
 }
 
-/// Gives back the room of an answered command.
+/// Gives the memory of an answered command back to the window.
 pub fn answered(reply: &Reply, window: &Window, line: &Line) {
     if let Reply::Done { cost, .. } | Reply::Data { cost, .. } = *reply {
         // A command without an answer stays under way for its host.
         if !matches!(reply, Reply::Done { status: Status::UNANSWERED, .. }) {
             line.answered();
         }
-        // A command that was refused at once has taken no room.
+        // A command that was refused at once has taken no memory.
         if cost > 0 {
             window.free(cost);
         }

@@ -21,7 +21,7 @@ pub struct Descriptor {
 
 /// A descriptor type: the data are in the capsule behind the command, from offset `address` on.
 pub const IN_CAPSULE: u8 = 0x01;
-/// A descriptor type: the data are in PDUs of their own.
+/// A descriptor type: the data are in separate PDUs.
 pub const IN_PDUS: u8 = 0x5a;
 
 /// An entry of a submission queue: a command.

@@ -30,7 +30,8 @@ pub struct Subsystem {
     pub read_only: bool,
     /// The logarithm of the size of a logical block in bytes.
     pub block_shift: u8,
-    /// `false` if hosts have disabled the write cache: every write is durable when it is answered.
+    /// `false` if a host has disabled the write cache: then every write is durable when it is
+    /// answered.
     pub write_cache: AtomicBool,
     /// The placement handles; `None` for a drive that takes no streams.
     pub fdp: Option<Fdp>,

@@ -19,7 +19,8 @@ use super::pdu::{
 };
 use super::structures::{Completion, ConnectData, CopySource, Descriptor, Entry, Range, Status};
 
-/// Compares the size of a structure and the offsets of its fields with those in a header.
+/// Compares the size of a structure and the offsets of its fields, in bytes, with those in a public
+/// C header.
 macro_rules! layout {
     ($structure:ty, $size:expr, [$($($field:ident).+ = $place:expr,)*]) => {
         assert_eq!(size_of::<$structure>(), $size, stringify!($structure));
@@ -29,7 +30,7 @@ macro_rules! layout {
         );)*
     };
 }
-/// `include/linux/nvme-tcp.h` and `nvme.h` of Linux 6.1.
+/// The C headers are `include/linux/nvme-tcp.h` and `nvme.h` of Linux 6.1.
 #[test]
 fn pdus_and_entries_lie_as_in_the_headers() {
     layout!(Common, 8, [kind = 0, flags = 1, header = 2, data_at = 3, length = 4,]);
@@ -48,7 +49,7 @@ fn pdus_and_entries_lie_as_in_the_headers() {
     layout!(ConnectData, 1024, [host_id = 0, controller = 16, subsystem = 256, host = 512,]);
 }
 
-/// `src/nvme/types.h` of libnvme at 03297d8b.
+/// The C header is `src/nvme/types.h` of libnvme at 03297d8b.
 #[test]
 fn identify_data_lie_as_in_the_headers() {
     layout!(
@@ -252,7 +253,7 @@ fn log_pages_lie_as_in_the_headers() {
     layout!(CopySource, 32, [first = 8, last = 16, tag = 24, application_tag = 28,]);
 }
 
-/// `plugins/ocp/ocp-smart-extended-log.h` of nvme-cli.
+/// The C header is `plugins/ocp/ocp-smart-extended-log.h` of nvme-cli.
 #[test]
 fn the_log_of_ocp_lies_as_in_the_header() {
     layout!(
@@ -288,7 +289,7 @@ fn the_log_of_ocp_lies_as_in_the_header() {
     );
 }
 
-/// `src/nvme/types.h` of libnvme at 03297d8b.
+/// The C header is `src/nvme/types.h` of libnvme at 03297d8b.
 #[test]
 fn structures_of_placement_lie_as_in_the_headers() {
     layout!(ConfigurationsHead, 16, [count = 0, version = 2, bytes = 4,]);
