@@ -37,8 +37,8 @@ fn main() {
     }
 }
 
-/// Makes a log of at least `size` bytes. Its records refer to a block with each image of `images`
-/// in turn.
+/// Makes a log of at least `size` bytes. Each record refers to one block. The blocks have the
+/// images of `images` in turn.
 fn synthetic(size: usize, images: &[Option<(u16, u8)>]) -> (u64, Vec<u8>) {
     let mut log = Log::new(0xD110, 1 << 30);
     for (number, &image) in (0..).zip(images.iter().cycle()) {

@@ -10,7 +10,8 @@
 //! The CRC32C of a record covers all of its bytes, and each record names the record before it. The
 //! check of a page header leaves out two parts that change no record: the flag for removable backup
 //! blocks (0x0004) and the four bytes of padding. The timeline, the system identifier and the
-//! segment size are compared with those of earlier pages, so the first page can have wrong ones.
+//! segment size are compared with those of earlier pages. So wrong ones on the first page that has
+//! them are not noticed.
 //! Not checked are the bytes that align records, the bytes behind a segment switch, and the rest of
 //! a record that began before the first page.
 //!

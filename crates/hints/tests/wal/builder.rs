@@ -1,4 +1,4 @@
-//! Writes logs for tests: the counterpart of the decoder, which shares no code with it.
+//! Writes logs for tests. This counterpart of the decoder shares no code with it.
 
 /// A block reference to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

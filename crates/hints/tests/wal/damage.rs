@@ -11,8 +11,8 @@ const START: u64 = 16 * SEGMENT - 2 * PAGE;
 /// The number of bytes of the record that continues on the first page.
 const REST: u8 = 100;
 
-/// Makes a log of four pages and a part of a fifth. A segment begins with the third page. A record
-/// from before continues on the first page.
+/// Makes a log of four pages and a part of a fifth. A segment begins with the third page. The first
+/// page begins with the rest of an earlier record.
 fn log() -> Log {
     let mut log = Log::new(0xD110, START);
     log.spread(&[9; REST as usize]);

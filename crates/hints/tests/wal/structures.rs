@@ -57,8 +57,8 @@ fn every_version_has_its_magic() {
 
 #[test]
 fn compression_has_other_flags_since_version_15() {
-    // For each version: flags of an image with a hole for which two bytes with the length of the
-    // hole follow, and flags for which they do not.
+    // For each version, two lists of flags of an image with a hole. After the first flags, two
+    // bytes with the length of the hole follow; after the second they do not.
     let cases: [(u16, &[u8], &[u8]); 6] = [
         (0xD106, &[0x02, 0x06], &[0x00, 0x04]),
         (0xD10D, &[0x02, 0x06], &[0x00, 0x04]),
