@@ -6,7 +6,7 @@
 //! answers that have arrived. There are three drives: one that stores nothing; the stored drive in
 //! its steady state on a file in memory (durability `process`); and a stored drive that does not
 //! hand answered writes over to the system. The difference between the last two is the cost of
-//! that. All connections take turns, and a ratio is the median of the rounds' ratios.
+//! handing over. All connections take turns, and a ratio is the median of the rounds' ratios.
 //!
 //! `cargo bench -p flashgc-front --bench fronts` runs it; `-- --smoke` runs a size that takes one
 //! second, and `-- --depth 1` has one command under way.
@@ -137,7 +137,7 @@ enum Kind {
     Write,
 }
 
-/// A connection, with the bytes of a command and the parser of an answer.
+/// A connection that encodes commands and parses their answers.
 trait Line: Send {
     fn stream(&self) -> TcpStream;
 

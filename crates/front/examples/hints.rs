@@ -1,9 +1,9 @@
 //! Measures the cost of a hint: random writes in the steady state of a stored drive with the
-//! policies `zgc-gd`, each hinted before it is made. Every way by which hints can reach the drive
-//! is measured.
+//! policies of `zgc-gd`. A hint is given before each write. Every way by which hints can reach the
+//! drive is measured.
 //!
 //! ```sh
-//! cargo run --release -p flashgc-device --example hints [WRITES [PAGES]]
+//! cargo run --release -p flashgc-front --example hints [WRITES [PAGES]]
 //! ```
 //!
 //! A round has `WRITES` writes of `PAGES` pages each (by default 5000 of 1). A hint is given
@@ -89,14 +89,15 @@ impl Way {
 /// A host that writes to a drive.
 trait Host {
     fn write(&mut self, page: u64, data: &[u8]);
-    /// Returns the number of pages that the host has written, and that the drive has copied.
+    /// Returns the number of pages that the host has written, and the number of pages that the
+    /// drive has copied.
     fn counters(&mut self) -> (u64, u64);
     fn moment(&mut self) -> u64;
     /// Gives hints on ranges of `count` pages that begin at the pages `first`.
     fn hint(&mut self, way: Way, first: &[u64], count: u64, moment: Option<u64>);
 }
 
-/// The drive's owner.
+/// The process that owns the drive, as its host.
 impl Host for Drive {
     fn write(&mut self, page: u64, data: &[u8]) {
         Backend::write(self, page, data, false).expect("pages");

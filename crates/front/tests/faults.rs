@@ -96,7 +96,7 @@ fn the_next_commands_of_a_kind_fail_and_are_not_executed() {
         assert!(all[0].is_over);
         assert_eq!(queue.faults().clear(None), Ok(1));
     }
-    // A write through the cache is a write, not a flush.
+    // A durable write (FUA) is a write, not a flush.
     queue.faults().inject(fail(FaultKind::Flush, 1)).unwrap();
     let durable = Command::Write { at: 0, data: vec![1], fua: true, streams: vec![] };
     assert!(!is_injected(queue.call(durable)));

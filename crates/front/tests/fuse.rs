@@ -133,7 +133,7 @@ fn fsync_flushes_and_synchronous_writes_are_durable() {
             .open(setup.mount.disk())
             .unwrap();
         file.write_all_at(&[1; 4096], 0).unwrap();
-        // The kernel may add a flush of its own.
+        // The kernel may add another flush.
         assert!(counts.flushes.load(SeqCst) > before);
     }
 }

@@ -95,7 +95,7 @@ fn a_client_that_reads_no_replies_holds_up_nobody() {
         other.write(0, &[1; 4096]).unwrap();
         other.read(0, 4096).unwrap();
     }
-    // The drive is read only for the requests that may be under way.
+    // The drive reads data only for the requests that may be under way.
     let read = || counts.read.load(Ordering::SeqCst);
     let until = Instant::now() + Duration::from_secs(5);
     while read() < 32 << 8 && Instant::now() < until {
@@ -327,8 +327,8 @@ fn slow_readers_give_way_where_their_room_is_needed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// If a client sends any other bytes as options or requests, the connection ends, but the
-    /// server goes on.
+    /// If a client sends random bytes as options or requests, the connection ends, but the server
+    /// goes on.
     #[test]
     fn garbage_is_answered_or_closed(
         bytes in vec(any::<u8>(), 0..200), magic in any::<bool>(), ready in any::<bool>()

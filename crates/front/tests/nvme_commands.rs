@@ -1,4 +1,4 @@
-//! NVMe/TCP: reads and writes, with and without digests, in capsules and in PDUs of their own.
+//! NVMe/TCP: reads and writes, with and without digests, in capsules and in separate PDUs.
 
 use std::sync::atomic::Ordering;
 
@@ -50,7 +50,7 @@ fn answers_say_how_far_the_queue_was_read() {
     let setup = serve(Ram::new(PAGES));
     let mut host = setup.host_with(&Wanted { entries: 4, ..Wanted::default() }, 1);
     let heads: Vec<_> = (0..5).map(|_| host.queues[0].ask(entry(0, 1, &[])).head).collect();
-    // The queue's first command was Connect.
+    // Connect was the first command of the queue, so the head was 1 already.
     assert_eq!(heads, [2, 3, 0, 1, 2]);
     let mut host = setup.host_with(&Wanted { flow_control: false, ..Wanted::default() }, 1);
     assert_eq!(host.queues[0].ask(entry(0, 1, &[])).head, 0xffff);
@@ -302,7 +302,7 @@ fn damaged_data_are_not_written() {
     *bytes.last_mut().unwrap() ^= 1;
     std::io::Write::write_all(&mut queue.stream, &bytes).unwrap();
     assert_eq!(queue.wait(500).status, 0x22);
-    // Data in two PDUs of their own, of which the first is damaged.
+    // Data in two separate PDUs. The first one is damaged.
     let entry = write(501, false);
     queue.send(4, 0, &entry, &[]);
     let grant = queue.receive().unwrap();
@@ -315,7 +315,7 @@ fn damaged_data_are_not_written() {
     assert_eq!(queue.read(0, 4, 16384).ok(), pattern(16384, 1));
 }
 
-/// Four queues of one host, each with 32 commands under way. Each command has a page of its own.
+/// Four queues of one host, each with 32 commands under way. Each command has its own 8 pages.
 #[test]
 fn four_queues_with_32_commands_each() {
     let setup = serve(Ram::new(PAGES));

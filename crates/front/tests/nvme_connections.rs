@@ -148,7 +148,7 @@ fn hosts_that_go_with_writes_under_way_cost_nothing() {
             }
         }
     }
-    // Waits until the last of their controllers is removed.
+    // Waits until the controllers of these hosts are removed.
     let until = Instant::now() + ms(5000);
     while whole.admin.identify(0x13, 0).ok()[0] != 1 {
         assert!(Instant::now() < until, "controllers stay");
@@ -184,8 +184,8 @@ fn queues_end_with_their_admin_queue_and_by_disconnect() {
     assert!(host.queues[1].is_closed() && host.queues[2].is_closed());
 }
 
-/// A host sends many commands and reads no answer. Others are served, and the drive is read only
-/// for the commands that may be under way.
+/// A host sends many commands and reads no answer. Other hosts are served. The drive reads data
+/// only for the commands that may be under way.
 #[test]
 fn a_host_that_takes_no_answers_holds_up_nobody() {
     let mut drive = Ram::new(PAGES);
@@ -204,7 +204,7 @@ fn a_host_that_takes_no_answers_holds_up_nobody() {
         other.queues[0].read(0, 1, 4096).ok();
     }
     std::thread::sleep(ms(200));
-    // The data under way, and the data in the system's buffers.
+    // The drive has read the data under way, and the data in the system's buffers.
     let read = counts.read.load(Ordering::SeqCst);
     assert!(read < 60 * 256, "{read} pages");
     let before = Instant::now();
@@ -255,7 +255,7 @@ fn hosts_that_are_too_slow_are_closed() {
     assert_eq!(host.queues[1].receive().unwrap().kind, 9);
     let began = Instant::now();
     while began.elapsed() < ms(900) {
-        // Other commands do not count instead of the missing data.
+        // Other commands do not make up for the missing data.
         host.queues[1].submit(Sent { entry: entry_of_flush(), data: &[], in_capsule: false });
         std::thread::sleep(ms(50));
     }

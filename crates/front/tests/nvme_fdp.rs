@@ -182,8 +182,8 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
 }
 
 /// Two hosts overwrite their parts of the drive in order, repeatedly. The first host's part is
-/// smaller, and is written more often. With `names` they name their handles. Returns the counts of
-/// the drive and those of the log.
+/// smaller, and is written more often. With `names` they name their handles. Returns the report of
+/// the drive, the counts of the log, and the number of writes.
 fn two_writers(names: bool, path: &Path) -> (Report, [u64; 3], u64) {
     let settings = placed(2, 0);
     let mut drive = open(new_medium(&settings), &settings);
@@ -254,8 +254,8 @@ fn handles_of_two_writers_cut_copies_as_on_the_counting_drive() {
     assert!(copies[0] * 4 < copies[1], "{copies:?}");
 }
 
-/// Two hosts with the same name, and their queues, take turns. The second host to connect sends the
-/// first request.
+/// Two hosts with the same name and two queues each send requests in random order. The second host
+/// to connect sends the first request.
 #[test]
 fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
     let folder = tempfile::tempdir().unwrap();
@@ -639,7 +639,7 @@ fn an_update_that_cannot_be_is_refused() {
     let mut host = placing.host(&Wanted::default());
     let queue = &mut host.queues[0];
     assert_eq!(put(queue, 0, &page_of(1), 1), 0);
-    // During a recording it is refused, since traces have no such request.
+    // During a recording an update is refused, since traces have no such request.
     let recording = Recording::begin(&path, 1000, true).unwrap();
     let record = move |drive: &mut dyn Backend, _: &mut _| {
         drop(drive.as_drive().unwrap().replace_recording(Some(recording)));
@@ -650,7 +650,7 @@ fn an_update_that_cannot_be_is_refused() {
     placing.drive(|drive| drop(drive.replace_recording(None)));
     assert_eq!(update(queue, &[1]), 0);
     assert_eq!(rooms(queue)[1], UNIT);
-    // It is also refused on a read-only export, and on a drive with a pace.
+    // An update is also refused on a read-only export, and on a drive with a pace.
     let settings = placed(2, 0);
     let handles = Some(Handles { count: 2, persistent: 0 });
     let export = NvmeExport { uuid: UUID, handles, ..NvmeExport::default() };

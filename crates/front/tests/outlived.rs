@@ -77,7 +77,7 @@ impl Drop for Server {
 /// A command of a host.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Writes this version.
+    /// Writes pages of this version.
     Write(u64),
     Trim,
     Zeroes,

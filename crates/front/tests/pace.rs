@@ -17,7 +17,7 @@ use flashgc_workload::Op;
 const MS: u64 = 1_000_000;
 
 /// A simulated drive on which each request takes 20 ms, any number at a time. A request at `BROKEN`
-/// is an error that ends it.
+/// fails and ends the simulation.
 #[derive(Default)]
 struct Steady {
     due: VecDeque<(u64, u64)>,

@@ -93,8 +93,8 @@ fn setup() -> Setup {
     Setup { engine: Engine::start(drive).unwrap(), calls: told, gate }
 }
 
-/// The name of the calls that a command makes, and a function that makes the command (`true`:
-/// durable).
+/// A kind of command: the name of the calls that it makes to the drive, and a function that returns
+/// a command of this kind (durable with `true`).
 type Kind = (&'static str, fn(bool) -> Command);
 
 /// Returns a long command of every kind, for the whole drive.

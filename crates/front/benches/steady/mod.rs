@@ -7,8 +7,8 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
-/// Returns a drive of `blocks` blocks of 1 MiB in a file. The host has written three times its
-/// capacity.
+/// Returns a drive of `blocks` blocks of 1 MiB in a file. The host has written three times the
+/// drive's capacity.
 pub(crate) fn drive(path: &Path, blocks: u32) -> Drive {
     let layout = Layout {
         frontier: Frontier::Pool { low: 4 },

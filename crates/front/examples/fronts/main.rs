@@ -2,13 +2,13 @@
 //! front end, and to a plain file.
 //!
 //! ```sh
-//! cargo run --release -p flashgc-device --example fronts [SECONDS [ratio]]
+//! cargo run --release -p flashgc-front --example fronts [SECONDS [ratio]]
 //! ```
 //!
 //! At the end, or with `ratio` only, it compares the stored drive with a plain file that is passed
 //! through FUSE in the same way; see [`ratio`].
 //!
-//! Each thread has one request under way, on a connection or a file of its own. Loop devices are
+//! Each thread has one request under way, on a separate connection or open file. Loop devices are
 //! measured only as root.
 
 #[path = "../../tests/client/mod.rs"]
@@ -34,7 +34,8 @@ use flashgc_front::ram::Ram;
 const PAGES: u64 = 64 << 10;
 const THREADS: [usize; 3] = [1, 8, 32];
 
-/// A function that does a request of one page: the number of the page, and `true` to write it.
+/// A function that does a request of one page. It takes the number of the page, and `true` to write
+/// the page or `false` to read it.
 type Request = Box<dyn FnMut(u64, bool) + Send>;
 
 fn main() {

@@ -17,7 +17,7 @@ use super::{PAGES, direct, machine, passthrough, rate};
 /// The number of rounds. The drives take turns, and each figure is the median of its rounds.
 const ROUNDS: usize = 15;
 
-/// Returns the processor time of this process in seconds. It has both sides of the mounts.
+/// Returns the processor time of this process in seconds. The process has both sides of the mounts.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -153,7 +153,7 @@ pub fn entry(opcode: u8, nsid: u32, dwords: &[u32]) -> [u8; 64] {
     entry
 }
 
-/// Returns `entry` with an SGL descriptor for `bytes` bytes of data in PDUs of their own.
+/// Returns `entry` with an SGL descriptor for `bytes` bytes of data in separate PDUs.
 pub fn moves(mut entry: [u8; 64], bytes: usize) -> [u8; 64] {
     entry[32..36].copy_from_slice(&(bytes as u32).to_le_bytes());
     entry[39] = 0x5a;
@@ -174,10 +174,11 @@ pub struct Queue {
     /// The most bytes of data in a PDU of the host.
     pub most: usize,
     pub next: u16,
-    /// The data of commands that the target may ask for.
+    /// The data that the target may ask for, by the number of the command.
     pub owed: HashMap<u16, Vec<u8>>,
-    /// The data received so far, and the answers that were not taken yet, by command.
+    /// The data received so far, by the number of the command.
     data: HashMap<u16, Vec<u8>>,
+    /// The answers that were not taken yet, by the number of the command.
     answers: HashMap<u16, Answer>,
 }
 
@@ -205,7 +206,7 @@ impl Queue {
         Self { stream, wanted, controller: 0, most: 4096, next: 0, owed, data, answers }
     }
 
-    /// Connects a queue. Returns the status and the result of a Connect that fails.
+    /// Connects a queue. If the Connect fails, returns its status and its result.
     pub fn connect(
         address: &str,
         subsystem: &str,
