@@ -43,7 +43,8 @@ pub(super) struct Place {
     pub(super) pages: u32,
     /// The length of a block of the file system, in bytes.
     pub(super) block_bytes: u64,
-    /// The number of blocks in an allocation group. Only xfs addresses blocks by group; 0 for ext4.
+    /// The number of blocks in an allocation group of xfs. It is 0 without xfs, as only xfs
+    /// addresses blocks by group.
     pub(super) group_blocks: u64,
 }
 

@@ -53,7 +53,7 @@ impl Dirty {
     }
 
     /// Notes that a write of `bytes` has reached the drive, which has dropped its hints on them.
-    /// Pages that are dirty here again are reported again.
+    /// Pages that have become dirty again since then are reported again.
     pub(super) fn written(&mut self, bytes: Range<u64>) {
         let pages = self.within(bytes);
         let Some((first, _)) = pages.clone().next() else { return };

@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn each_event_of_a_poll_changes_what_is_known_and_is_counted_once() {
         let mut known = Known::new(8, PAGE);
-        // The last has no place on the device.
+        // The last page has no place on the device.
         let four = [page(1), page(2), page(5), page(100)].map(Event::Dirtied);
         let changes = known.changes(four.into());
         assert_eq!(changes.dirtied, in_runs(vec![1, 2, 5]));

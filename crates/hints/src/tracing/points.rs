@@ -6,7 +6,8 @@ use super::{Field, FollowError, Format};
 /// The largest number of fields of an event.
 pub(crate) const FIELDS: usize = 5;
 
-/// A tracepoint to follow. `means` turns its events into those of the reader.
+/// A tracepoint to follow. `means` is the meaning of its events, in a type of the module that reads
+/// them.
 pub(crate) struct Wanted<M> {
     pub(crate) name: &'static str,
     /// The condition on an event, for the kernel's filter.

@@ -22,9 +22,9 @@ use super::{FollowError, Subscription};
 /// back until the next read, so that events of all CPUs are returned in order.
 const SETTLING: u64 = 200_000;
 
-/// Turns raw events into events of the reader.
+/// Turns raw events of the kernel into events of the module that reads them.
 pub(crate) trait Decode {
-    /// The reader's type of events.
+    /// The module's type of events.
     type Event;
 
     /// Decodes the raw bytes of an event; `None` if its tracepoint is not followed.
@@ -43,8 +43,8 @@ pub(crate) struct Rings<E> {
 
 struct Ring {
     sampler: Sampler,
-    /// The counters of the other tracepoints. They put their events into the ring of the first one,
-    /// and end with it.
+    /// The counters of all tracepoints but the first. They put their events into the ring of
+    /// `sampler`, which is the first one's counter, and end with it.
     others: Vec<Counter>,
 }
 
