@@ -137,7 +137,8 @@ impl Command {
         )
     }
 
-    /// Returns the cost of the command. A front end reserves it before it admits the command.
+    /// Returns the cost of the command. A front end reserves this cost before it admits the
+    /// command.
     pub fn cost(&self) -> Cost {
         let read = |at: u64, bytes: usize| whole_pages(at, bytes as u64) as usize * PAGE;
         let (memory, at, bytes) = match *self {
@@ -170,7 +171,8 @@ impl Command {
         Cost { memory, pages: whole_pages(at, bytes) }
     }
 
-    /// Returns the first byte and the number of bytes of a command that can be executed in slices.
+    /// Returns the first byte and the number of bytes of a command that can be executed in slices;
+    /// `None` for other commands.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
         match *self {
             Self::Trim { at, bytes, .. }

@@ -20,11 +20,12 @@
 //! # A drive with a clock
 //! A drive that is served with `--realtime` has a timed drive beside it, which has no data. This
 //! timed drive is in `live.rs` of the timed crate. `pace.rs` knows it as the trait `Simulated`, and
-//! `flashgc-server` joins the two. The queue passes each submitted command to the pace. The pace's
-//! thread simulates the timed drive up to now, sends the answers that are due, and counts how late
-//! they are (`pace/tally.rs`). After the stored drive has executed a hint, the pages on which the
-//! hint holds go to the pace. The timed drive then decides which of its commands carries the hint,
-//! and when. The slowest requests, with their causes, are kept and are part of the drive's state.
+//! `flashgc-server` gives it to the pace. The queue passes each submitted command to the pace. The
+//! thread of the pace simulates the timed drive up to now, sends the answers that are due, and
+//! counts how late they are (`pace/tally.rs`). After the stored drive has executed a hint, the
+//! pages on which the hint holds go to the pace. The timed drive then decides which of its commands
+//! carries the hint, and when. The slowest requests, with their causes, are kept and are part of
+//! the drive's state.
 //!
 //! A recording has the time at which each request arrived at the pace, and the time at which its
 //! answer was due (or was sent, if the answer had to wait for its data). Therefore the entries of a

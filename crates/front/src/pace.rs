@@ -31,22 +31,22 @@ pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 use tally::{Left, Tally};
 
 /// The time before an event during which the thread does not sleep but polls. On a virtual machine
-/// most sleeps are too long by less than that.
+/// most sleeps overrun by less than this time.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// The shorter polling time after the thread was awake for most of a window. A typical sleep is too
-/// long by less than that.
+/// The shorter polling time after the thread was awake for most of a window. A typical sleep
+/// overruns by less than this time.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
-/// The window in which the thread's time awake is limited, in nanoseconds. Linux stops a thread
-/// with real-time priority for the rest of a second after it has run for 95% of it. So the thread
-/// polls for [`AWAKE`] before events until it was awake for [`MOST_AWAKE`] of a window, then for
-/// [`BRIEFLY`] until [`MOST_BRIEFLY`].
+/// The window in which the thread's time awake is limited, in nanoseconds. If a thread with
+/// real-time priority has run for 95% of a second, Linux stops it for the rest of this second. So
+/// the thread polls for [`AWAKE`] before events until it was awake for [`MOST_AWAKE`] of a window.
+/// Then it polls for [`BRIEFLY`] until it was awake for [`MOST_BRIEFLY`], and then not at all.
 const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
 const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
 
-/// The number of sent answers after which they are added to the tally.
+/// The number of sent answers that are added to the tally together.
 const MANY: usize = 256;
 
 /// A simulated drive. The caller passes it each arrival and the time.

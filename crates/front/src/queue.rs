@@ -182,7 +182,8 @@ impl<S: Backend> Idle for Shared<S> {
         let _ = catch_unwind(AssertUnwindSafe(move || {
             let Some(metered) = locked.as_mut() else { return };
             let began = caller.since;
-            // No command that must be durable is executed here.
+            // The result is a caller only for a command that must be durable. No such command is
+            // executed here.
             drop(metered.execute(command, caller));
             if metered.behind >= TOGETHER {
                 metered.hand_over();

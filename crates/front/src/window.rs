@@ -21,7 +21,7 @@ pub struct Room {
     limits: Limits,
     state: Mutex<Shared>,
     changed: Condvar,
-    /// The time from which [`Window::waits`] counts.
+    /// The time at which the room was made. The times in [`Window::waits`] count from it.
     began: Instant,
 }
 
@@ -78,8 +78,8 @@ pub struct Window {
     room: Arc<Room>,
     state: Mutex<State>,
     changed: Condvar,
-    /// The times since which the server has waited for the client to send and to take bytes, in
-    /// milliseconds since the room was made. 0 if it does not wait.
+    /// For each [`Way`], the time since which the server has waited for the client to send or to
+    /// take bytes, in milliseconds since the room was made; 0 if the server does not wait.
     waits: [AtomicU64; 2],
     /// The function that closes the connection.
     end: Box<dyn Fn() + Send + Sync>,

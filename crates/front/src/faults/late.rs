@@ -10,8 +10,8 @@ type Answer = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct State {
-    /// The answers, by the time at which they are due; those of the same time in the order in which
-    /// they were added.
+    /// The answers by the time at which they are due. Answers with equal times are in the order in
+    /// which they were added.
     waiting: BTreeMap<(Instant, u64), Answer>,
     /// The number of answers added so far.
     count: u64,

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The set agrees with a set of page numbers.
+        /// The set of ranges agrees with a `BTreeSet` of page numbers.
         #[test]
         fn pages_that_are_taken_away_are_gone(
             all in (0_u64..40, 0_u64..40),

@@ -6,7 +6,7 @@
 //!
 //! struct flashgc_hint {
 //!     uint32_t magic;   /* 0x48434746, the letters FGCH */
-//!     uint32_t cancel;  /* 0: the pages will be written soon; 1: takes that back */
+//!     uint32_t cancel;  /* 0: the pages will be written soon; 1: take hints back */
 //!     uint64_t moment;  /* of the hint; UINT64_MAX: when the drive executes it */
 //!     uint64_t first;   /* first byte of the range */
 //!     uint64_t bytes;   /* number of bytes; parts of pages count as pages */

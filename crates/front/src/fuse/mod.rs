@@ -91,8 +91,8 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts the drive of `queue` in `folder`, for the user who runs this. A mount that a killed
-    /// server left there is removed first.
+    /// Mounts the drive of `queue` in `folder`, for the user of this process. A mount that a killed
+    /// server left in `folder` is removed first.
     ///
     /// # Errors
     /// There is no such folder, no `/dev/fuse`, or no right to mount.
@@ -239,7 +239,7 @@ pub(super) fn errno(failure: &Failure) -> Errno {
         Failure::OutOfRange { .. } | Failure::Refused(_) => Errno::EINVAL,
         Failure::ReadOnly(_) => Errno::EROFS,
         Failure::NoSpace(_) => Errno::ENOSPC,
-        // Without an answer the mount would hang.
+        // A mount would hang without an answer, so it gets an error.
         Failure::Io(_) | Failure::Unanswered => Errno::EIO,
         Failure::Stopped => Errno::ENODEV,
     }
@@ -377,7 +377,7 @@ impl Filesystem for Files {
         });
     }
 
-    /// Closes a file, which makes nothing durable.
+    /// Closes a file. This makes nothing durable.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }

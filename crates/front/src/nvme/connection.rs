@@ -21,7 +21,8 @@ use crate::window::Window;
 
 /// The bytes of memory that a command takes besides its data.
 const OVERHEAD: usize = 4096;
-/// The shortest wait for room that is subtracted from the time of the host.
+/// The time in which a host must send its data does not include waits for room that are longer than
+/// this.
 const NOTED: Duration = Duration::from_millis(10);
 
 /// The reader of a host's PDUs.

@@ -41,7 +41,7 @@ pub struct Handles {
 
 /// The types of events.
 pub mod kind {
-    /// A host changed the reclaim unit of a handle before it was full.
+    /// A host changed the reclaim unit of a handle before the unit was full.
     pub const NOT_FULL: u8 = 0x00;
     /// A write named a handle that does not exist.
     pub const INVALID: u8 = 0x03;

@@ -2,9 +2,9 @@
 //!
 //! # Adding a log page
 //!
-//! 1. In this file, its number in `page` and in `page::OF_DRIVE`, which is what a host sees as
-//!    supported; a `#[repr(C)]` struct of its bytes, with the section of the specification if you have
-//!    read it; and a function that fills the struct.
+//! 1. In this file, its number in `page` and in `page::OF_DRIVE`, the list of the pages that a host
+//!    sees as supported; a `#[repr(C)]` struct of its bytes, with the section of the specification
+//!    if you have read it; and a function that fills the struct.
 //! 2. In `admin.rs`, the call of that function in `log`.
 //! 3. In `tests.rs`, its layout by hand. `logs_are_read_whole_and_in_parts` in
 //!    `crates/front/tests/nvme_admin.rs` reads every page that is listed, and expects an error for all

@@ -123,8 +123,8 @@ impl Block {
 /// The drive as hosts see it.
 #[derive(Clone, Debug, Default)]
 pub struct NvmeExport {
-    /// The drive's UUID. Its name, its serial number and the identifiers of its namespace are made
-    /// from it.
+    /// The drive's UUID. The drive's name, its serial number and the identifiers of its namespace
+    /// are made from the UUID.
     pub uuid: [u8; 16],
     /// The size of a logical block.
     pub block: Block,

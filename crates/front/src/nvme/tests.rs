@@ -166,7 +166,7 @@ fn identify_data_lie_as_in_the_headers() {
     );
 }
 
-/// `src/nvme/types.h` of libnvme at 03297d8b.
+/// The C header is `src/nvme/types.h` of libnvme at 03297d8b.
 #[test]
 fn log_pages_lie_as_in_the_headers() {
     layout!(
