@@ -55,8 +55,8 @@ impl<E> Rings<E> {
         Ok(rings)
     }
 
-    /// Opens rings that receive no events until they are enabled or, if they have no filters yet,
-    /// [narrowed](Self::narrow).
+    /// Opens rings that receive no events yet. They must be enabled or, if they have no filters
+    /// yet, [narrowed](Self::narrow).
     pub(crate) fn prepare(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
         let online = fs::read_to_string("/sys/devices/system/cpu/online");
         let cpus = online.map(|online| numbers(&online)).map_err(|source| FollowError::Io {
@@ -214,7 +214,7 @@ fn narrow(counter: RawFd, filter: &str) -> io::Result<()> {
     checked(unsafe { ioctls::SET_FILTER(counter, filter.as_ptr().cast_mut()) })
 }
 
-/// Lets a counter put its events into the ring of another one on the same CPU.
+/// Lets a counter put its events into the ring of another counter on the same CPU.
 fn share(counter: &Counter, first: &Sampler) -> io::Result<()> {
     // SAFETY: both descriptors are open, and the kernel keeps the ring as long as anyone uses it.
     checked(unsafe { ioctls::SET_OUTPUT(counter.as_raw_fd(), first.as_raw_fd()) })

@@ -97,8 +97,8 @@ pub enum Fault {
         /// The place of the record seen before it.
         expected: u64,
     },
-    /// The first record names a predecessor at or behind the begin of the first page, but there was
-    /// none.
+    /// The first record names a predecessor at or behind the begin of the first page, but the
+    /// decoder has seen no record there.
     #[error(
         "the first record follows one at {}, expected one before the page at {}; hint: the log is \
          damaged",

@@ -60,7 +60,7 @@ impl Fork {
 }
 
 impl Relation {
-    /// Reads the next three numbers.
+    /// Reads a relation, which is three numbers.
     pub(super) fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let (tablespace, database, number) = (fields.u32()?, fields.u32()?, fields.u32()?);
         Some(Self { tablespace, database, number })
