@@ -11,10 +11,10 @@
 //! save the drive almost no copies. A hint with a moment names a moment at least [`BURST`] writes
 //! ago, so that the drive has to look up when its pages were written.
 //!
-//! The ways take turns with writes without hints. For each it prints: writes per second; their
-//! ratio to those without hints; microseconds of processor time that a hint adds (this process has
-//! both sides of mount and socket); bytes of a hint with its answer; microseconds that a hint takes
-//! inside the drive; write amplification.
+//! The ways take turns with writes without hints. For each way the program prints: writes per
+//! second; their ratio to those without hints; microseconds of processor time that a hint adds
+//! (this process has both sides of mount and socket); bytes of a hint with its answer; microseconds
+//! that a hint takes inside the drive; write amplification.
 
 #[path = "../tests/machine/mod.rs"]
 mod machine;

@@ -296,8 +296,8 @@ impl Part {
     }
 }
 
-/// The delay of an answer, and the number of releases of all delayed answers before it (see
-/// [`Late::released`]).
+/// The delay of an answer, and the value of [`Late::released`] at the time when the command met the
+/// fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lateness(Duration, u64);
 

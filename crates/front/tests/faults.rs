@@ -81,7 +81,7 @@ fn the_next_commands_of_a_kind_fail_and_are_not_executed() {
     for (kind, command) in commands {
         let number = queue.faults().inject(fail(kind, 2)).unwrap();
         for (other, another) in commands {
-            // Commands of other kinds do not meet it, and neither does a command without a kind.
+            // Commands of other kinds do not meet the fault. A command without a kind meets none.
             assert!(other == kind || !is_injected(queue.call(another())), "{kind:?} {other:?}");
         }
         queue.call(Command::Moment).unwrap();

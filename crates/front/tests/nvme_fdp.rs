@@ -151,8 +151,9 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
     assert_eq!(log(admin, 0x20, 0, 16, bytes - 16).ok(), whole[16..]);
     let one = &whole[16..];
     assert_eq!(number(&one[..2]), 80);
-    // Attributes: no bits of a group, a volatile cache, valid. Then one group, three handles, their
-    // identifiers, one namespace.
+    // Attributes: no bit of an identifier names a group, there is a volatile cache, and the
+    // configuration is valid. Then one group, three handles, three identifiers (stored as 2), and
+    // one namespace.
     assert_eq!((one[2], number(&one[4..8])), (0x90, 1));
     assert_eq!((number(&one[8..10]), number(&one[10..12]), number(&one[12..16])), (3, 2, 1));
     assert_eq!(number(&one[16..24]), UNIT * PAGE as u64);
@@ -442,8 +443,8 @@ fn zeros_that_are_kept_and_parts_of_pages_belong_to_a_handle() {
     let placing = Placing::serve(drive, handles, Block::Sector);
     let mut host = placing.host(&Wanted::default());
     let queue = &mut host.queues[0];
-    // The middle of page 0 is written, pages 1 to 4 by Write Zeroes, and page 5 is discarded with a
-    // handle named.
+    // The middle of page 0 is written, pages 1 to 4 by Write Zeroes. Page 5 is discarded by a
+    // command that names a handle.
     let entry = at(1, 3, 2, 2, 0);
     assert_eq!(queue.call(Sent { entry, data: &[7; 1024], in_capsule: true }).status, 0);
     assert_eq!(queue.ask(at(8, 8, 32, 1, 0)).status, 0);
