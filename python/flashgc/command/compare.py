@@ -109,7 +109,7 @@ def _give(
     show: Callable[[Comparison], None],
     kind: str = "amplification",
 ) -> None:
-    """Gives a comparison, with what was left out, its findings and its picture."""
+    """Output a comparison: its ranking, the left-out combinations, its findings and its picture."""
     from flashgc import plot
     from flashgc.command.show.findings import warn_of
     from flashgc.command.show.results import show_left_out
@@ -126,7 +126,7 @@ def _give(
     )
 
 
-#: Presets of a victim policy with a placement that hosts need not help.
+#: GC presets whose placement needs no information from the host.
 PLACED = (
     "gc-cb", "sepbit-cb", "multilog-cb", "fadac-cb", "warcip-cb", "intervals-cb", "gdt-cb",
     "sfs-cb",

@@ -65,7 +65,7 @@ def command(
 
 
 def _with_output(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a function that has a parameter ``output`` its options of output as one object."""
+    """If a function has a parameter ``output``, pass its options of output as one object."""
     if "output" not in inspect.signature(function).parameters:
         return function
     return lambda **typed: function(output=output.Output.taken(typed), **typed)

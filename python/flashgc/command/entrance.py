@@ -40,7 +40,8 @@ COMMANDS = {
     "completion": "flashgc.command.completion:completion",
 }
 
-#: Commands with long imports before the engine starts; only then the engine handles Ctrl-C.
+#: Commands with long imports before the engine starts. Ctrl-C ends the process at once until the
+#: engine handles it.
 HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -202,7 +203,8 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
     return code if isinstance(code, int) else OK
 
 
-#: The most characters of a message, and of one word in it, since it may quote a binary file.
+#: The maximum numbers of characters of a message and of a word in it. A message may quote a binary
+#: file.
 LONGEST_MESSAGE, LONGEST_WORD = 1000, 300
 
 
@@ -223,7 +225,7 @@ def fail(message: str, code: int) -> int:
     line = printable(message)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
-    with contextlib.suppress(OSError):  # Nobody can read it.
+    with contextlib.suppress(OSError):  # Nobody reads the message.
         print(f"{label} {line}", file=unguarded(sys.stderr), flush=True)
     return code
 

@@ -92,7 +92,7 @@ def gap(
     from flashgc.studies.gaps.gap import gap as compared
     from flashgc.terminal.progress import Bar
 
-    # The engine is called several times, and Ctrl-C between calls must be raised from here on.
+    # From here on, Ctrl-C must raise an exception, also between the several calls of the engine.
     _ctrl_c.release()
     given, own = of_one_workload(workload, by_option, typed)
     with Bar(quiet=output.quiet) as bar:

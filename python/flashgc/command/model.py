@@ -106,7 +106,7 @@ READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("spare", "overprovision", "window"), parse_share),
 }
 
-#: Examples in the help of each model, without ``flashgc model NAME``.
+#: Examples in the help of each model; help puts ``flashgc model NAME`` before each.
 EXAMPLES = {
     "meanfield": (
         "--pages-per-block 64 --spare 0.1 --d 10 --c 1",
@@ -220,7 +220,7 @@ class Request:
 
 
 def answer(info: Model, **typed: Any) -> int:
-    """Answers what was asked of one model."""
+    """Answer the request to one model, and return the exit code."""
     output = Output.taken(typed)
     fields = [field.name for field in dataclasses.fields(Request)]
     request = Request(output, **{name: typed.pop(name) for name in fields if name in typed})

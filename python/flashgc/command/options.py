@@ -80,7 +80,7 @@ FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
 #: The heading of options that apply only to drives with a clock.
 TIMED = "With --drive timed"
-#: The key in a context's notes to list the options of an experiment only by their names.
+#: A key of ``ctx.meta``. If it is there, help lists the options of an experiment only by name.
 BRIEF = "flashgc.brief"
 
 
@@ -91,7 +91,7 @@ class GroupedCommand(click.Command):
     timed = TIMED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write options in groups; with the note ``BRIEF``, an experiment's only by name."""
+        """Write options in groups; with ``BRIEF`` in ``ctx.meta``, an experiment's only by name."""
         brief = BRIEF in ctx.meta
         headings = {section.name: f"[{section.name}] {section.summary}" for section in SECTIONS}
         of = {option.path: self._heading(option, headings) for option in OPTIONS}
@@ -143,7 +143,7 @@ def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> No
 def help_text(option: Option, *, compare: bool, searched: bool = False, once: bool = False) -> str:
     """Return the help text of an option; with ``searched`` it narrows a search.
 
-    With ``once``, a command that compares accepts only one value of it.
+    ``once`` is for an option of which a command that compares accepts only one value.
     """
     text = help_of(option, flags=True)
     if searched:
@@ -291,7 +291,7 @@ def asked(
             continue  # An error in the file, which a later check reports.
         keys[key] = list(value) if isinstance(value, tuple) else value
         if PATHS[path].listing:
-            values.pop(key, None)  # The tables of the file.
+            values.pop(key, None)  # The option replaces the file's tables.
         # If an option replaces a list in the file, the places of the list's elements no longer
         # apply.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}

@@ -1,4 +1,4 @@
-"""Output of commands. Its options refuse what cannot be written before the work starts."""
+"""Output of commands. Before the work starts, its options refuse files that cannot be written."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ class Output:
 
     @classmethod
     def taken(cls, typed: dict[str, Any]) -> Output:
-        """Takes its options out of those of a command."""
+        """Remove the options of output from ``typed``, and return them as an object."""
         return cls(**{name: typed.pop(name) for name in cls.__annotations__ if name in typed})
 
     def give(self, outcome: D, show: Callable[[D], None]) -> None:
-        """Shows ``outcome``, or prints its document; writes the document where one is wanted."""
+        """Show ``outcome`` or print its JSON document; write the document to ``out`` if given."""
         if not self.as_json:
             show(outcome)
         self.deliver(outcome.to_json())
 
     def give_table(self, outcome: T, show: Callable[[T], None]) -> None:
-        """Shows ``outcome``, or prints its document; the file is a table of its rows."""
+        """Show ``outcome`` or print its JSON document; write its rows as a table to ``out``."""
         if self.as_json:
             click.echo(outcome.to_json())
         else:
@@ -103,7 +103,7 @@ class Output:
         try:
             if self.out is not None:
                 _files.write(self.out, document + "\n")
-        finally:  # Results of hours are shown even where they cannot be written.
+        finally:  # Show results of hours of work even if they cannot be written.
             if self.as_json:
                 click.echo(document)
 
@@ -114,7 +114,7 @@ class Output:
         warn_each((finding for finding in findings if finding.id not in but), quiet=self.quiet)
 
     def say_kept(self, keeping: Keeping | None, results: int) -> None:
-        """Says how many results were found; raises :class:`OSError` where one was not kept."""
+        """Print how many results were found; raise :class:`OSError` if one could not be stored."""
         if keeping is None:
             return
         if keeping.found and not self.quiet:
@@ -124,9 +124,9 @@ class Output:
             raise keeping.error
 
     def kind(self, command: str | None, configs: Sequence[Mapping[str, Any]], usual: str) -> str:
-        """The kind of picture that was asked for, checked before the work.
+        """The kind of picture: the word ``command``, if it is valid, or else a default.
 
-        Without one, it is ``usual`` where drives live until a failure, and else ``amplification``.
+        The default is ``usual`` if the runs last until blocks fail, and else ``amplification``.
         """
         mortal = all(config.get("endurance") for config in configs)
         if command is None:
@@ -146,7 +146,7 @@ class Output:
         return command
 
     def draw(self, make: Callable[[], Figure], *, measured: bool = True) -> None:
-        """Makes and writes the picture that was asked for, if one was and there is what to draw."""
+        """Make the requested picture and write it; warn instead if nothing was measured."""
         name = self.picture
         if name is None:
             return
@@ -158,11 +158,11 @@ class Output:
         if not measured:
             warn(f"{name} was not drawn: nothing was measured", quiet=self.quiet)
             return
-        # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
+        # For the first picture on a machine, matplotlib makes a list of fonts, and would log that.
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
         try:
             figure = make()
-        except ConfigError as error:  # The results are there even if a picture of them cannot be.
+        except ConfigError as error:  # The results can be used without the picture.
             warn(f"{name} was not drawn: {error}", quiet=self.quiet)
             return
         save(figure, name)

@@ -15,8 +15,8 @@ from flashgc.command.declaring import command
 from flashgc.registry import Entry
 from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
-#: Kinds of things that are chosen, by their keys in the JSON document: one of them, and the title
-#: of their table. GC presets have neither: their table is another.
+#: For each kind of thing that can be chosen, by its key in the JSON document: the word for one of
+#: them, and the title of their table. GC presets have neither: their table is another.
 KINDS = {
     "policies": ("victim policy", "Victim policies (--victim)"),
     "frontiers": ("write frontier", "Write frontiers (--frontier)"),
@@ -38,7 +38,7 @@ KINDS = {
 
 
 def entries_of(key: str) -> tuple[Any, ...]:
-    """All of a kind."""
+    """All entries of the kind ``key``."""
     return tuple(presets.device_entries() if key == "devices" else getattr(registry, key)())
 
 
@@ -72,7 +72,7 @@ def policies(name: str | None, as_json: bool) -> None:
 
 
 def everything() -> list[tuple[str, Entry]]:
-    """All that has a name and is chosen, each with what it is."""
+    """Every entry that can be described by its name, each with the name of its kind."""
     return [(kind, entry) for key, (kind, _) in KINDS.items() if kind for entry in entries_of(key)]
 
 

@@ -76,7 +76,7 @@ def show_one(file: Path, key: str) -> int:
 
     with Store(file, "FILE", make=False) as store:
         kept = store.load(store.whole(key))
-    assert kept is not None  # Its key is one of the file's.
+    assert kept is not None  # The file has this key.
     click.echo(
         dumps(
             {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Extensions of files with results; all other files are experiments.
 SAVED = (".json", ".results")
-#: The most results of a file of results in a ranking.
+#: The maximum number of results that a ranking takes from one file of results.
 _MOST = 100
 
 #: A result with its name.

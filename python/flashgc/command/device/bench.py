@@ -30,7 +30,7 @@ MISSED = 3
 #: Files in the folder of a bench: its document, its page and its picture.
 DOCUMENT, PAGE, PICTURE = "bench.json", "page.html", "cells.svg"
 
-#: The figures of the second table.
+#: The figures in the second table of the output.
 COSTS = ("units_per_second", "host_bytes_per_unit", "write_amplification", "write_p99")
 
 
@@ -149,7 +149,7 @@ def _compared(
 
 
 def _run(bench: Bench, runs: list[Run], folder: Folder, *, resume: bool, quiet: bool) -> int:
-    """Runs what is not finished; the exit code of that."""
+    """Execute the runs that are not finished, and return the exit code."""
     from flashgc.device.benching import StoppedError
     from flashgc.device.benching.running import stops
 
@@ -176,7 +176,7 @@ def _each(
     *,
     quiet: bool,
 ) -> int:
-    """Runs each run that is to do; files have what is known after each of them."""
+    """Execute each run in ``to_do``, and write the files of the bench after each of them."""
     from flashgc.device import benching
     from flashgc.device.benching.progress import Countdown
 
@@ -276,7 +276,7 @@ def _table(done: Outcome, out: Console) -> AnyTable:
 
 
 def _costs(done: Outcome, out: Console) -> AnyTable:
-    """A table of the other figures of each cell, by its number."""
+    """A table of the figures :data:`COSTS` of each cell; a row begins with the cell's number."""
     from flashgc.device.benching.outcome import in_words, one_of
 
     unit = done.bench.unit
@@ -289,7 +289,7 @@ def _costs(done: Outcome, out: Console) -> AnyTable:
 
 
 def _say(missed: Sequence[Missed], compared: Compared | None, *, quiet: bool) -> None:
-    """Print what was missed, one line each."""
+    """Print each missed budget, and each reason why a figure was not compared."""
     for claim in missed:
         with contextlib.suppress(OSError):
             click.echo(f"missed: {claim.cell}: {claim.claim}", err=True)

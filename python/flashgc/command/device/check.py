@@ -10,7 +10,7 @@ import click
 from flashgc.command.declaring import command
 from flashgc.command.entrance import FAILED, OK
 
-#: The most damaged pages that are named.
+#: The maximum number of damaged pages that are named.
 NAMED = 8
 
 

@@ -137,7 +137,7 @@ def _words(text: str, option: str, known: list[str]) -> list[str]:
 
 
 def _show(level: Level) -> None:
-    """Prints what a level came to."""
+    """Print the outcome of a level."""
     if level.skipped is not None:
         click.echo(f"{level.name}: not run: {level.skipped}")
         return

@@ -137,7 +137,7 @@ def show(done: Outcome, keep: Path | None) -> None:
 
 
 def _uncut(done: Outcome) -> str:
-    """The flushes at which no cut was tried."""
+    """A text with the number of flushes at which no cut was tried."""
     if not done.flushes_uncut:
         return "each flush had one"
     empty = f", {n(done.flushes_empty)} of them with nothing to make durable"

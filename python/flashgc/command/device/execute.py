@@ -213,7 +213,7 @@ def execute(
 
 
 def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
-    """The patterns of files, for a drive that has handles for their streams if it may."""
+    """Parse the patterns; a drive without a placement gets one with handles for their streams."""
     from flashgc.device.files.streams import OPTION, Patterns
 
     patterns = Patterns.parse(streams)
@@ -229,7 +229,7 @@ def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
 def source_of(
     source: Path | None, given: Given, own: dict[str, Any], behind: Past | None
 ) -> Source:
-    """The origin of the drive: it is made, or a copy."""
+    """The origin of the drive: a plan for a new drive, or the file of a drive to copy."""
     from flashgc.device.execution import Source
 
     if source is None:

@@ -203,7 +203,7 @@ def show_streams(streams: Streams) -> None:
     print_(out, listing)
 
 
-#: The most rows of the table of files.
+#: The maximum number of rows of the table of files.
 FILES = 16
 
 

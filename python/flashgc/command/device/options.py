@@ -1,4 +1,4 @@
-"""The options of a stored drive: those of ``run`` that a drive keeps, and its own."""
+"""The options of a stored drive: the options of ``run`` that apply to it, and its own options."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def planned(experiment: Path | None, typed: dict[str, Any]) -> Plan:
 
 
 def plan_of(given: Given, own: dict[str, Any]) -> Plan:
-    """The plan of the drive with these values, and ``own`` options."""
+    """The plan of the drive from the values in ``given`` and the drive's ``own`` options."""
     places = {**given.places, "durability": "--durability", "journal": "--journal"}
     return plan(given.values, places, python=given.python, **own)
 
@@ -129,7 +129,7 @@ def past_options() -> None:
 
 @dataclass(frozen=True)
 class Clocked:
-    """The options of a clock, which is made once the configuration in the drive's file is known."""
+    """The options of a clock. The clock is made when the configuration of the drive is known."""
 
     values: dict[str, dict[str, Any]]
     places: dict[str, str]
@@ -197,9 +197,9 @@ def serving_options(listen_anywhere: bool, record: Path | None) -> None:
 
 
 def addresses_of(typed: dict[str, Any]) -> dict[str, Any]:
-    """The addresses at which a drive is to be served; takes them out of ``typed``.
+    """Remove from ``typed`` the addresses at which a drive is to be served, and return them.
 
-    What is not protected there is said. No ``--quiet`` silences that.
+    Print a warning about addresses that nothing protects, even with ``--quiet``.
     """
     from flashgc.device.listening import check
 

@@ -85,7 +85,7 @@ def serve(
 def _serve(
     drive: Device | Supervised, wait: Callable[[], bool | None], fronts: Fronts, *, quiet: bool
 ) -> None:
-    """Serves until ``wait`` returns: ``False`` where the server ended by itself."""
+    """Serve until ``wait`` returns. It returns ``False`` if the server ended by itself."""
     if not quiet:
         for where in drive.serving:
             click.echo(where)

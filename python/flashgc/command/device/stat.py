@@ -94,7 +94,7 @@ def warn_of_stale(file: Path) -> None:
 
 @contextlib.contextmanager
 def _looking(file: Path) -> Iterator[Source]:
-    """The drive in ``file``: through its server, or opened here where it has none."""
+    """Yield the drive in ``file``: through its server, or opened in this process if it has none."""
     from flashgc.device.drive import Device
 
     if not file.exists():
@@ -109,7 +109,7 @@ def _looking(file: Path) -> Iterator[Source]:
 
 
 def _client(file: Path) -> Client | None:
-    """The drive's server, where it has one."""
+    """A client of the drive's server; ``None`` if nobody serves the drive."""
     from flashgc.device.control import Client, socket_of
 
     try:

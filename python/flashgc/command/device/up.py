@@ -137,7 +137,7 @@ def down(file: Path, force: bool, quiet: bool) -> int:
     realtime: list[str] = []
 
     def look() -> None:
-        with contextlib.suppress(DriveError), Client(file) as client:  # It may be ending.
+        with contextlib.suppress(DriveError), Client(file) as client:  # The server may be ending.
             clock = client.stat().get("realtime")
             realtime.extend(in_words(clock) if clock is not None else ())
 

@@ -66,7 +66,7 @@ class End:
 
     @contextmanager
     def by_signal(self) -> Iterator[None]:
-        """Treat signals to end as requests, during the ``with``."""
+        """During the ``with`` block, turn Ctrl-C and SIGTERM into a request to end."""
         from flashgc import _engine
 
         with _engine.interruptible(self._control), _engine.terminable(self._control):
@@ -82,7 +82,7 @@ class End:
 
     @property
     def code(self) -> int:
-        """The exit code: if the requested length was not reached, it was interrupted."""
+        """The exit code: ``INTERRUPTED`` if the follower ended before the requested length."""
         return OK if self._end is None or self._is_over else INTERRUPTED
 
 
@@ -110,7 +110,7 @@ def summary(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
-    """Return facts on the hints sent to the drive in this many seconds, and on their cost."""
+    """Return facts on the hints that were sent to the drive in ``seconds``, and on their cost."""
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     pages = f"{format_count(sent.pages)} pages hinted"

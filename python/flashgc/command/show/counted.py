@@ -37,7 +37,7 @@ def in_pages(result: Result) -> list[tuple[str, str]]:
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
-    """The rows of a result, with each part of the bytes per byte of the host."""
+    """Rows on rounding, padding and merged bytes, each per byte that the host wrote."""
     written, unit = result.bytes, result.config.unit
     pairs: list[tuple[str, str]] = []
     for part, why in (

@@ -18,7 +18,7 @@ from flashgc.terminal.render import (
 
 #: Width of a scheme's name in characters.
 NAME = 31
-#: Texts for kinds of rows that need more than their names.
+#: Texts that replace the names of two kinds of rows.
 _KINDS = {CLAIRVOYANCE: "knows all", BOUND: "bound"}
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flashgc.studies.identifying.outcome import Identification, Identified
     from flashgc.terminal.render import Console
 
-#: The most rows of a ranking; further rows are in the JSON document.
+#: The maximum number of rows of a ranking; further rows are in the JSON document.
 _ROWS = 8
 #: Width of a scheme's name in characters.
 _NAME = 34

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Shares below this are omitted from a printed distribution.
 RARE = 0.00005
-#: The most pools that are printed.
+#: The maximum number of pools that are printed.
 MOST_POOLS = 8
 
 

@@ -24,7 +24,7 @@ from flashgc.units import format_share
 if TYPE_CHECKING:
     from flashgc.results import Comparison, Result
 
-#: The most options whose values are shown on a screen.
+#: The maximum number of options whose values are shown on a screen.
 _MOST = 12
 
 

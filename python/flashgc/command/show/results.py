@@ -92,7 +92,8 @@ def show_run(result: Result) -> None:
     streams.show_streams(out, result)
 
 
-#: Alignment and greatest width on a screen of the parts in which configurations may differ.
+#: For each part in which configurations may differ: its alignment, and its maximum width on a
+#: screen.
 WIDTHS = {
     "frontier": (LEFT, 12),
     "scheme": (LEFT, 12),
@@ -117,7 +118,8 @@ def show_comparison(comparison: Comparison) -> None:
     show(out, facts(out, _in_common(comparison)))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
-    # The width that the figures leave on a screen; tools get each spec in one piece.
+    # The width beside the figures on a screen. Plain output, for tools, never breaks a spec over
+    # lines.
     left = out.width - 46
     parts = []
     for heading in varied.differing(results):
@@ -286,7 +288,7 @@ def _trace(trace: Replayed) -> str:
 
 
 def _nothing(result: Result) -> str:
-    """Return the text in place of a figure."""
+    """Return the text that replaces a figure if nothing was measured."""
     if result.interrupted:
         return "nothing was measured: stopped while still in the warm-up"
     return "nothing was measured: no page was written after the warm-up"
@@ -320,7 +322,7 @@ def _planes(config: Config) -> str:
 
 
 def policy(result: Result) -> str:
-    """The policy, with other rules for pages if they are not the default."""
+    """The victim policy and the frontier, and other rules for pages that are not the default."""
     parts = [result.policy]
     if result.frontier != "none":
         parts.append(f"{result.frontier} frontier")

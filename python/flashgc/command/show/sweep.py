@@ -14,7 +14,7 @@ from flashgc.units import format_duration, many
 
 #: Findings that are printed below the table; others are warnings.
 SENTENCES = frozenset(("cells-cannot", "cells-failed", "cells-missing"))
-#: The most rows on a terminal, and the most characters of a value.
+#: The maximum number of rows on a terminal, and of characters of a value.
 ROWS, WORD = 40, 24
 
 

@@ -256,7 +256,7 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: The part in the first column.
+#: The function that gives the first column: the policy of a result.
 _POLICY: Callable[[Result], str] = operator.attrgetter("policy")
 #: The explanation of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"

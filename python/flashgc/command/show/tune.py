@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Width of a configuration's name in characters.
 NAME = 33
-#: The most rows of the table, besides that of greedy.
+#: The maximum number of rows of the table, besides that of greedy.
 ROWS = 20
 
 
