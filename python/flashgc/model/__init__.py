@@ -1,6 +1,6 @@
 """Analytic models of write amplification: milliseconds instead of the minutes of a simulation.
 
-They are for a drive of infinitely many blocks, and computed without the simulator. Numbers
+They hold for a drive of infinitely many blocks, and are computed without the simulator. Numbers
 broadcast as in numpy: floats give a float, arrays give an array.
 
 >>> from flashgc import model

@@ -91,7 +91,7 @@ class ModelResult(Document):
     model: str
     #: Pages programmed per host write.
     write_amplification: float
-    #: The residual of the model's own equation: relative, or for a mean field its largest drift.
+    #: The relative residual of the model's equation; for a mean field, the largest drift.
     residual: float
     #: Share of blocks with i live pages just before a collection, i = 0..b; empty if the model does
     #: not give it.
@@ -113,7 +113,7 @@ class ModelResult(Document):
     def from_dict(cls, raw: Mapping[str, Json]) -> ModelResult:
         """The result from the values of :meth:`to_dict`."""
         pools = tuple(
-            # JSON has no infinity, which is written as null.
+            # JSON has no infinity; null stands for it.
             Pool(**{key: math.inf if value is None else value for key, value in pool.items()})
             for pool in cast(list[dict[str, float | None]], raw.get("pools", []))
         )

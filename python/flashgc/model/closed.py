@@ -69,7 +69,7 @@ def choices_within(
 
 
 def random(spare: Numbers) -> Any:
-    """The victim is a random block: 1 / S_f, for every workload.
+    """Write amplification if the victim is a random block: 1 / S_f, for every workload.
 
     >>> round(random("7%"), 4)
     14.2857
@@ -80,7 +80,7 @@ def random(spare: Numbers) -> Any:
 def fifo(
     spare: Numbers, *, workload: str | None = None, f: Numbers = None, r: Numbers = None
 ) -> Any:
-    """First in, first out, for any number of pages per block (Desnoyers 2012, equation 14).
+    """Write amplification of FIFO, for any number of pages per block (Desnoyers 2012, equation 14).
 
     With ``f`` and ``r``, a share f of the pages gets a share r of the writes.
 
@@ -91,7 +91,7 @@ def fifo(
 
 
 def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
-    """The victim has the fewest live pages; uniform writes; exact for infinitely many blocks.
+    """Write amplification of greedy under uniform writes; exact for infinitely many blocks.
 
     >>> greedy(0.1, [16, 32, 64, 128]).round(4)
     array([3.9814, 4.5082, 4.8213, 4.9922])
@@ -100,7 +100,7 @@ def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
 
 
 def windowed(spare: Numbers, pages_per_block: Numbers = 64, *, window: Numbers = 0.1) -> Any:
-    """The victim has the fewest live pages among the oldest blocks, a share ``window`` of all.
+    """Write amplification of greedy among the oldest blocks, a share ``window`` of all blocks.
 
     >>> windowed(0.1, window=[0, 1]).round(4)  # fifo, greedy
     array([5.1787, 4.8213])

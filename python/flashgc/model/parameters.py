@@ -41,8 +41,8 @@ class Parameters(TypedDict, total=False):
     r: Numbers
     #: The exponent of a Zipf distribution, instead of that in ``workload``.
     theta: Numbers
-    #: Physical blocks, which give the number of pages of a Zipf distribution. The default is 10
-    #: 000.
+    #: Physical blocks, which give the number of pages of a Zipf distribution. The default is
+    #: 10,000.
     blocks: Numbers
     #: ``"single"`` or ``"double"``.
     frontier: str | None
@@ -86,7 +86,8 @@ class ModelConfig:
 
 _COUNTS = ("pages_per_block", "d", "c", "blocks")
 _WORDS = ("workload", "frontier", "ties", "cleaner")
-#: Parameters of one workload, which is implied if no workload is given.
+#: For each parameter of a single workload: this workload, which the parameter implies if none is
+#: given.
 _OF_WORKLOADS = {"f": "hotcold", "r": "hotcold", "theta": "zipf"}
 
 Query: TypeAlias = dict[str, Any]

@@ -82,5 +82,5 @@ def transient(
     )
 
 
-#: The most moments of a course.
+#: The maximum number of moments of a course.
 MOST_POINTS = 1_000_000
