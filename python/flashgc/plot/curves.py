@@ -26,11 +26,11 @@ from flashgc.plot.series import (
     shortened,
 )
 
-#: The most by which the sum of a distribution may differ from 1, as after rounding to three digits.
+#: The maximum difference of the sum of a distribution from 1; shares may have been rounded.
 _TOLERANCE = 1e-3
 #: Shares below this part of the largest share are invisible in a picture.
 _RARE = 1e-3
-#: Distributions over at most this many numbers of pages get a marker at each.
+#: If the visible range has at most this many numbers of pages, a line has a marker at each.
 _FEW = 24
 
 
@@ -121,7 +121,7 @@ def _shares(values: ArrayLike, label: str) -> Numbers:
 
 
 class Panel(TypedDict):
-    """A panel of :func:`panels`: arguments of :func:`against`; others are shared by all panels."""
+    """A panel of :func:`panels`: the arguments of :func:`against` that may differ by panel."""
 
     series: Sequence[Series]
     title: NotRequired[str]
@@ -252,7 +252,7 @@ def panels(
 
 @dataclass(frozen=True)
 class _Resolved:
-    """A checked panel, with the arguments that it shares with others filled in."""
+    """A checked panel; arguments that it does not give are those of the whole picture."""
 
     series: tuple[Series, ...]
     title: str

@@ -20,7 +20,7 @@ from flashgc.reports.wording import label, scaled
 
 #: Shares that are marked on each curve, and their markers.
 MARKED = {0.5: "o", 0.95: "D"}
-#: The most lines that are named on the curves themselves.
+#: The maximum number of lines whose names are on the curves; with more, a legend has the names.
 _DIRECT = 6
 #: Shares at which a name may be placed, the best first.
 _NAMED_AT = (0.35, 0.65, 0.8, 0.2, 0.9, 0.1)
@@ -90,7 +90,7 @@ def steps(view: View, line: Line) -> Numbers:
 
 
 def quantile(line: Line, share: float) -> float:
-    """The quantile for ``share``: the least value that this share of the values does not exceed."""
+    """The quantile: the least value such that at least ``share`` of the values are not above it."""
     at = math.ceil(share * len(line.points) - 1e-9) - 1
     return float(line.points[max(at, 0)].x)
 

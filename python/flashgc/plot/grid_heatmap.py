@@ -26,7 +26,7 @@ from flashgc.reports.wording import label, scaled
 #: A perceptually uniform map that looks alike to colour-blind readers (Nuñez, Anderton and Renslow,
 #: 2018).
 MAP = "cividis"
-#: The most characters of the reason why cells have no result.
+#: The maximum number of characters of the reason why cells have no result.
 _REASON = 160
 
 
@@ -64,7 +64,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
     colours.set_label(wrapped(label(view.y), layout.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
-    # Draw shapes instead of an image with this many pixels.
+    # Draw the colour bar as shapes, since the sharpness of an image depends on the resolution.
     assert colours.solids is not None
     colours.solids.set(rasterized=False, edgecolor="face")
     header(layout.figure, style, title, [], _note(view))
@@ -72,7 +72,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
 
 
 def _plain_label(name: str) -> str:
-    """The label of an axis whose cells are named with their units."""
+    """The label of an axis without a unit, because the names of the cells have the unit."""
     return label(name).removesuffix(" (%)")
 
 
@@ -108,7 +108,7 @@ def _written(name: str, values: Numbers, points: float, cell: float) -> tuple[li
 
 
 def significant(name: str, value: float, digits: int) -> str:
-    """A number of a column with at least this many digits, without an exponent.
+    """A number of a column with at least ``digits`` digits, without an exponent.
 
     >>> significant("erases", 12738, 3), significant("wear_cv", 0.1234, 3)
     ('12738', '0.123')
@@ -136,7 +136,8 @@ def _cells(
                           hatch="////", linewidth=0)
             )  # fmt: skip
         elif text:
-            # White if its contrast is larger: the product of both contrasts is 21.
+            # The text is white if white has more contrast than black: the product of both contrasts
+            # is 21.
             ink = "white" if contrast(to_hex(colours(norm(value)))) > math.sqrt(21) else "black"
             axes.text(column, row, text, ha="center", va="center", size=points, color=ink)
     for edge in np.arange(array.shape[1] - 1) + 0.5:

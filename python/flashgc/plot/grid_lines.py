@@ -33,7 +33,7 @@ def groups(view: View) -> list[object]:
 
 
 def caption(view: View, mark: str, way: str) -> str:
-    """Return the caption: the option shown by ``mark``, the seeds, the ``way`` of intervals."""
+    """Return the caption: the option that ``mark`` shows, the seeds, and what shows intervals."""
     parts = []
     if view.by is not None and not isinstance(groups(view)[0], str):
         parts.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")

@@ -42,7 +42,7 @@ class EndLabel:
 
 
 def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
-    r"""``text`` in few lines of similar length, at most this many inches wide; formulas stay whole.
+    r"""``text`` in few lines of similar length, at most ``inches`` wide; formulas stay whole.
 
     >>> wrapped("reduction in write amplification (%)", 1.6, 8)
     'reduction in write\namplification (%)'
@@ -64,7 +64,7 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
 
 @lru_cache(1000)
 def text_width(text: str, points: float, weight: str = "normal") -> float:
-    """Return the width in inches of the widest line of a text, for this font size in points."""
+    """Return the width in inches of the widest line of a text; ``points`` is the font size."""
     font = FontProperties(weight=weight)
     lines = [line for line in text.split("\n") if line.strip()]
     return max(
@@ -129,7 +129,7 @@ def _legend(figure: Figure, handles: Sequence[Handle], columns: int) -> Legend:
 
 
 def _widest(figure: Figure, handles: Sequence[Handle], room: float) -> Legend:
-    """A legend with as few rows as fit into this many inches; rows have about equal length."""
+    """A legend at most ``room`` inches wide, with few rows of about equal length."""
     for rows in range(1, len(handles)):
         legend = _legend(figure, handles, math.ceil(len(handles) / rows))
         if _inches(figure, legend).width <= room:
@@ -160,8 +160,9 @@ def spread(
     for index in order:
         least.append(stacked + sizes[index] / 2)
         stacked += sizes[index]
-    # Minus the positions in a stack from 0, the positions only must not fall: pool neighbours until
-    # that holds.
+    # Subtract from each wanted position the position in a stack without gaps that starts at 0.
+    # Objects do not overlap if these differences never decrease. So join neighbours into pools
+    # until the means of the pools never decrease (isotonic regression).
     pools: list[list[float]] = []
     for index, low in zip(order, least, strict=True):
         pools.append([wanted[index] - low])
@@ -170,7 +171,7 @@ def spread(
             pools[-1] += last
     levels = [_mean(pool) for pool in pools for _ in pool]
     if within is not None:
-        # The best positions within bounds are the best positions, clipped to the bounds.
+        # Clipping the best positions to the bounds gives the best positions within the bounds.
         bottom, top = within[0], within[1] - stacked
         levels = [max(min(level, top), bottom) for level in levels]
     placed = [0.0] * len(wanted)
@@ -193,7 +194,7 @@ def figure_of(axes: Axes) -> Figure:
 def displacements(
     axes: Axes, labels: Sequence[tuple[float, int]], points: float, *, inside: bool = False
 ) -> list[float]:
-    """By how many points each label must move so that no two overlap.
+    """The distances in points by which the labels must move so that no two overlap.
 
     A label is given by its height in data coordinates and its number of lines; the font size is in
     points. With ``inside``, labels stay within the height of the axes if they fit. The picture must
@@ -238,8 +239,8 @@ _LEAD = 15
 def led_to(axes: Axes, labels: Sequence[EndLabel], ends: Sequence[float], points: float) -> None:
     """Write each label to the right of the axes, with a thin leader line to the end of its curve.
 
-    ``ends`` are the horizontal positions of the curves' ends. No label is above or below the axes,
-    if they fit.
+    ``ends`` are the horizontal positions of the curves' ends. If all labels fit, none is above or
+    below the axes.
     """
     texts = []
     for label, end in zip(labels, ends, strict=True):

@@ -29,9 +29,10 @@ def percentiles(
 ) -> Figure:
     """Draw response time against the share of requests that took at most this time.
 
-    The rarest requests are at the right: beyond each tick is a tenth of the requests beyond the
-    tick before. ``results`` is one result, with a line for reads and one for writes, or several by
-    label. For several, ``of`` selects the requests: ``all``, ``read``, ``write``, ``trim``.
+    The slowest requests are at the right: the horizontal scale is logarithmic in the share of
+    requests that took longer. ``results`` is one result, with a line for reads and one for writes,
+    or several by label. For several, ``of`` selects the requests: ``all``, ``read``, ``write``,
+    ``trim``.
 
     Raises :class:`flashgc.ConfigError` if there is no such response time.
 
@@ -196,7 +197,8 @@ def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[
 
 
 def _percentile_axes(times: Numbers, shares: Numbers) -> tuple[Numbers, Numbers]:
-    # The last point is one request, and nothing is beyond it.
+    # No request took longer than the last point. The logarithmic axis has no place for the share 0,
+    # so the point gets half the share of the point before.
     beyond = 1 - shares
     beyond[-1] = beyond[beyond > 0].min() / 2 if (beyond > 0).any() else 0.5
     return 1 / beyond, times

@@ -79,7 +79,8 @@ _current = ContextVar("flashgc.plot.style", default=_DEFAULT)
 #: Pixels per inch on an HTML page.
 PAGE_DPI = 96
 
-#: The style of each picture, because matplotlib computes some parts only when it saves.
+#: The style in which each picture was made. Saving needs it again, because matplotlib computes some
+#: parts of a picture only then.
 _made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
 
 #: Matplotlib's settings are global to the process, so only one thread at a time may change them.

@@ -16,7 +16,7 @@ from flashgc.plot.series import literal
 from flashgc.reports.view import Pane, Point, View
 from flashgc.reports.wording import label, texts
 
-#: The most panels in a row.
+#: The maximum number of panels in a row.
 COLUMNS = 3
 #: The least width of a panel, as a multiple of the font size.
 _LEAST = 13.0

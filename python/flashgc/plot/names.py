@@ -1,4 +1,4 @@
-"""Names of curves: at the ends of few lines, in a legend above the axes for more."""
+"""Names of curves: at the ends of the lines, or, for many lines, in a legend above the axes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Appearance:
     groups: Mapping[str, Look]
     #: Dashes by label, if dashes stand for labels.
     dashes: Mapping[str, LineStyleType]
-    #: True if a label only says what kind a series is (model, simulation), and the group says
-    #: which.
+    #: True if labels only give the kind of a series (model, simulation), and groups tell apart the
+    #: series of one kind.
     by_group: bool
 
     @classmethod
@@ -70,7 +70,7 @@ class Appearance:
         return dataclasses.replace(look, dash=self.dashes[series.label])
 
 
-#: The most lines of a panel that are named at their ends.
+#: The maximum number of lines of a panel that are named at their ends.
 DIRECT = 4
 #: The largest share of a picture's width for names at the ends.
 _SHARE = 0.3
@@ -85,7 +85,7 @@ class Drawn:
     reference_lines: Mapping[str, float]
 
     def ends(self) -> dict[str, float] | None:
-        """The height of the end of each group's line; ``None`` unless all end at the right."""
+        """The y value at the end of each group's line; ``None`` if a line ends before the right."""
         scale = self.axes.transData.transform
         x = np.concatenate([curve.points[0] for curve in self.series])
         left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))

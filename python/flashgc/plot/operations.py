@@ -89,15 +89,15 @@ _OTHER = "other"
 KIND_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
 #: The opacity of operations of collections.
 PALE = 0.4
-#: The most rows that fit on a page.
+#: The maximum number of rows that fit on a page.
 MOST_ROWS = 40
-#: With more operations than this, they are drawn as pixels, even in SVG and PDF.
+#: If there are more operations than this, they are drawn as pixels, even in SVG and PDF.
 _MOST_OUTLINES = 5000
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A bar of a picture, in microseconds."""
+    """A bar of a picture; its times are in microseconds."""
 
     kind: str
     of_collection: bool
@@ -230,7 +230,7 @@ def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, i
 
 
 def time_unit(span: float) -> tuple[float, str]:
-    """Return the unit of time for a span, and the divisor of microseconds to it."""
+    """Return the divisor from microseconds to the unit of time for a span, and that unit."""
     for factor, unit in ((1e6, "s"), (1e3, "ms")):
         if span >= 2 * factor:
             return factor, unit

@@ -64,10 +64,11 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
     """Draw a ranking: a row per configuration, with a point and its 95% interval.
 
-    Hollow points cannot be told from the best by these runs. With several spare factors there is a
-    line per configuration over the spare factor. With a page cache, the figure is the I/O time,
-    without intervals. For drives with a clock, it is percentiles of response times
-    (:func:`percentiles`). The default ``title`` is the workload; an empty one means none.
+    A hollow point means that these runs cannot tell the configuration from the best one. With
+    several spare factors there is a line per configuration over the spare factor. With a page
+    cache, the figure is the I/O time, without intervals. For drives with a clock, the picture shows
+    percentiles of response times (:func:`percentiles`). The default ``title`` is the workload; an
+    empty one means none.
 
     Raises :class:`flashgc.ConfigError` if nothing was measured.
 

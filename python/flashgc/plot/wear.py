@@ -31,9 +31,9 @@ _BEFORE = 0.06
 def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
     """Draw a histogram of erase counts over the blocks of all runs, in one row per result.
 
-    Each row has its own vertical scale. So the figures beside it tell the evenness: the coefficient
-    of variation and the Gini coefficient of the erase counts, as means over the runs. A line marks
-    the mean. The default ``title`` is the workload; an empty one means none.
+    Each row has its own vertical scale, so compare the evenness of rows by the figures beside them:
+    the coefficient of variation and the Gini coefficient of the erase counts, as means over the
+    runs. A line marks the mean. The default ``title`` is the workload; an empty one means none.
 
     Raises :class:`flashgc.ConfigError` if nothing was erased.
 
