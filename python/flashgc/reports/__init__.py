@@ -6,7 +6,8 @@ page. :mod:`~flashgc.reports.columns` has the title and form of each column of t
 :mod:`~flashgc.reports.question` the summary at its head. :mod:`~flashgc.reports.page` puts the file
 together from the programs in ``script``.
 
-A package called ``report`` would replace the function :func:`flashgc.report` once it is imported.
+The package is not called ``report``, because its import would then replace the function
+:func:`flashgc.report`.
 
 The data of the page are the tidy rows as JSON, by column; repeated words are replaced by indices
 into a list. The page's programs are plain JavaScript. Its security policy has their digests, so

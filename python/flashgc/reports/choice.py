@@ -16,9 +16,9 @@ Row = Mapping[str, Any]
 #: The option over which figures are averaged.
 SEED = "seed"
 AMPLIFICATION = "write_amplification"
-#: The most lines in a panel, and the most panels.
+#: The maximum number of lines in a panel, and of panels.
 MOST = 12
-#: The most rows or columns with text labels, and the most cells.
+#: The maximum number of rows, and of columns, in a heat map or in rows of dots.
 MOST_ROWS = 40
 #: Figures that can be the default for latency, in order of preference.
 _LATENCIES = ("read_p99_us", "write_p99_us", "all_p99_us")
@@ -123,7 +123,7 @@ class Chosen:
                 )
                 raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
         self.left: list[str] = []
-        # Without a horizontal axis, no place is for many values.
+        # Only the horizontal axis has room for a column with many values.
         roomy = "x" in places
         for name in table.varied:
             before = [*names, *self.left]

@@ -13,7 +13,8 @@ from flashgc.reports.columns import Column, Rows
 from flashgc.results.findings import rules
 from flashgc.units import format_count, format_duration, format_size
 
-#: The most values of an option that are listed; of more, only the first and the last.
+#: The maximum number of values of an option that are all listed. Of more numbers, the first three
+#: and the last are listed; of more words, the first ones.
 LISTED = 12
 
 #: The outcomes of a cell, in the words of the page.
@@ -39,7 +40,7 @@ class Question:
     reasons: list[tuple[str, int, str]]
     #: Findings that are more than notes: the number of results, the claim in general, and the id.
     findings: list[tuple[int, str, str]]
-    #: The number of combinations of the varying values, and of those that are not stored.
+    #: The number of combinations of the varying values, and the number of those without a row.
     combinations: int
     absent: int
     #: Version and build of each engine, and the number of its cells.

@@ -1,6 +1,7 @@
 """The contents of a picture of a tidy table: its columns, and the mean and interval of each point.
 
-Nothing here draws. All that draw it (:mod:`flashgc.plot`, a page) show the same.
+This module draws nothing. :mod:`flashgc.plot` and the page draw what it returns, so that both show
+the same.
 """
 
 from __future__ import annotations
@@ -310,7 +311,7 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
     if not known:
         return Point(x, None, count=0, reason=next((row.get("reason") for row in rows), None))
     values = [float(row[shown]) for row in known]
-    # Seeds that have no effect give no information on chance.
+    # If all seeds give the same figures, they tell nothing about chance, so they count as one.
     alike = len({(row[shown], row.get(AMPLIFICATION)) for row in known}) == 1
     count, same = (1, len(values)) if alike else (len(values), 1)
     half = half_width(values[:count])

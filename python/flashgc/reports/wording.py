@@ -50,7 +50,7 @@ def label(name: str) -> str:
 
 
 def scaled(name: str, value: float) -> float:
-    """A number on an axis with its column's label: shares are in percent.
+    """A number of a column as its axis shows it: shares are in percent.
 
     >>> scaled("spare", 0.07), scaled("erases", 12)
     (7.0, 12)
