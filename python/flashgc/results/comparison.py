@@ -29,7 +29,7 @@ class LeftOut:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Document):
-    """Results on the same workload, least write amplification first."""
+    """Results on the same workload, ranked by their figure, the least first."""
 
     ranking: tuple[Rank, ...]
     #: Results without a figure, and so without a rank: they were stopped before anything was
@@ -78,7 +78,7 @@ class Comparison(Document):
         return len(self.ranking)
 
     def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
-        """Return the ranking with these combinations that cannot run."""
+        """Return the comparison with ``left_out`` as the combinations that cannot run."""
         return Comparison(
             self.ranking,
             self.unmeasured,
@@ -88,7 +88,7 @@ class Comparison(Document):
 
     @property
     def best(self) -> Result:
-        """The result with the least write amplification.
+        """The first result of the ranking: it has the least figure (see :func:`flashgc.compare`).
 
         Raises :class:`flashgc.DriveError` if nothing was measured.
         """
@@ -153,7 +153,7 @@ class Comparison(Document):
         return [*notes, *dict.fromkeys(text for result in self.results for text in result.warnings)]
 
 
-#: Longer headings than those in the table, for parts in which results differ.
+#: Full headings for the parts whose keys in :data:`varied.PARTS` are short.
 _HEADINGS = {"alloc.": "allocation", "spare": "spare factor"}
 
 

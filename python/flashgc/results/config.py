@@ -55,7 +55,7 @@ class SwapConfig:
     cache_pages: int
     #: Its policy.
     policy: str
-    #: The treatment by collections of pages that are also in memory.
+    #: The rule by which collections treat pages that are also in memory.
     scheme: str
 
 
@@ -106,7 +106,7 @@ class Config:
     fitted: bool
     #: The spare factor for collections, without the blocks that stay erased.
     effective_spare: float | None = None
-    #: The capacity as given, in bytes, if whole blocks have fewer bytes.
+    #: The capacity in bytes that was asked for, if whole blocks have fewer bytes; else ``None``.
     capacity: int | None = None
     #: Bytes of a mapping unit; ``None`` for a flash page.
     mapping_unit: int | None = None

@@ -61,8 +61,7 @@ class Finding:
     def kind(self) -> tuple[str, str, str]:
         """Return a key that is equal for findings that differ only in numbers, or after a colon.
 
-        The hint is part of the key, since a hint from one finding does not help another one without
-        it.
+        The hint is part of the key, so that a finding with a hint is not merged with one without.
         """
         return self.id, without_numbers(self.claim.split(":")[0]), without_numbers(self.hint or "")
 

@@ -63,7 +63,7 @@ def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float
 
 
 def _quantile(count: int) -> float:
-    """The quantile for this many values, to three decimals.
+    """The quantile for ``count`` values, to three decimals.
 
     Beyond the table it is the expansion of Abramowitz and Stegun, 26.7.5, in 1 / degrees of
     freedom.

@@ -22,11 +22,12 @@ RULES = Rules("ranking")
 class Rank:
     """The rank of one result among those compared."""
 
-    #: 1 for the least write amplification.
+    #: 1 for the best: the least write amplification, or the least of the figure that the results
+    #: are ranked by (:func:`flashgc.ranking.figure_of`).
     place: int
-    #: Write amplification / that of the first.
+    #: The figure divided by that of the first.
     ratio: float
-    #: Write amplification - that of the first.
+    #: The figure minus that of the first.
     difference: float
     #: Half the 95% interval of the difference; ``None`` if unknown.
     difference_ci95: float | None
@@ -168,7 +169,7 @@ def _bases(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
 
 
 def _lives(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
-    """Findings on lifetimes, by the last end that all drives reached."""
+    """Findings on lifetimes, until the last failure (of :data:`ENDS`) that all drives reached."""
     for end, name in reversed(ENDS.items()):
         lives = [
             (drive_writes(rank.result, end), label)
@@ -206,7 +207,7 @@ def _is_equal(rank: Rank, first: Rank) -> bool:
 
 
 def values_of(result: Result) -> Sequence[float]:
-    """The figure of each run by which the result is ranked."""
+    """For each run: the figure by which the result is ranked."""
     if result.timing is not None:
         return result.timing.mean_us_runs
     return result.run_values if result.swap is None else result.swap.run_values

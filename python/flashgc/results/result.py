@@ -23,7 +23,7 @@ class Bytes(run.Bytes):
     """The bytes written in the measured parts of all runs, by cause."""
 
     def per_host_byte(self, part: str) -> float:
-        """A part, named as the field, for each byte that the host wrote.
+        """The bytes of the field ``part`` for each byte that the host wrote.
 
         >>> Bytes(host=4, merged=0, rounding=12, padding=0, copies=2, programmed=18).per_host_byte(
         ...     "rounding")
@@ -90,7 +90,7 @@ class Result(Document, run.Result):
 
     @property
     def measured(self) -> bool:
-        """True if there is a figure, which a run that was stopped in its warm-up does not have."""
+        """True if there is a figure. A run that was stopped in its warm-up has none."""
         if (timing := self.timing) is not None:
             return timing.latency_us.all is not None
         if self.swap is not None:
@@ -201,7 +201,7 @@ def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.
     """``yes`` if figures are steady, ``no`` if one is known to change, else ``not known``."""
     if steady:
         return "yes"
-    # The findings may have a graver one in place of the one on a changing pace.
+    # A graver finding may have replaced the finding on a changing pace.
     pace = tests.pace
     moves = pace is not None and _core.exceeds_chance(pace.drift, pace.ci95)
     return "no" if moves or any(finding.id in _MOVING for finding in findings) else "not known"

@@ -13,7 +13,7 @@ from flashgc.units import format_time
 _LETTERS = {"erase": "e", "program": "p", "read": "r", "suspend": "s", "poll": "s"}
 _BUS, _WAITS = "=", "."
 LEGEND = "r read  p program  e erase  = bus  . the request waits"
-#: The most rows of a chart.
+#: The maximum number of rows of a chart.
 MOST_ROWS = 10
 _LABEL, _WIDTH = 20, 78
 
@@ -28,7 +28,7 @@ class Row:
 
 
 def rows(worst: Worst, most: int = MOST_ROWS) -> list[Row]:
-    """A row for each collection and request that the die worked for, in the order of their begins.
+    """A row for each collection and request that the die worked for, the earliest first.
 
     If there are more than ``most``, those with the least work share a row. The last row is for the
     slow request itself.

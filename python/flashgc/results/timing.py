@@ -38,7 +38,7 @@ class OverTime(clock.OverTime):
 
 
 class Latencies(clock.Latencies):
-    """Response times by kind of request; ``None`` where there was no such request."""
+    """Response times by kind of request; ``None`` for a kind without requests."""
 
     def of(self, kind: str) -> results.Latency | None:
         """The values of the kind called ``kind``: ``all``, ``read``, ``write``, ``trim``.
@@ -49,7 +49,7 @@ class Latencies(clock.Latencies):
 
 
 class TimeShares(clock.TimeShares):
-    """The parts of response times of reads and of writes; ``None`` if there were none."""
+    """The parts of response times of reads and of writes; ``None`` for a kind without requests."""
 
     def of(self, kind: str) -> results.TimeShare | None:
         """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""

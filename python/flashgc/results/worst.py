@@ -18,7 +18,7 @@ PARTS = (
 )
 
 
-#: The most collections of a die that the engine remembers.
+#: The maximum number of collections of a die that the engine remembers.
 MOST_COLLECTIONS = 16
 
 
