@@ -46,7 +46,8 @@ _PATIENCE = 60
 #: Bytes per page of the file; for results with their documents, this size wastes the least space.
 _PAGE = 8192
 
-#: The most bytes of an uncompressed document. JSON in memory takes up to 25 times its text.
+#: The maximum number of bytes of an uncompressed document. JSON in memory takes up to 25 times the
+#: bytes of its text.
 CEILING = 16 << 20
 
 #: Hints for errors of SQLite.
@@ -195,7 +196,7 @@ def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Make changes all or none. It waits for other writers at the begin, never in the middle."""
+    """Make all changes of the ``with`` block, or none. Wait for other writers only at its begin."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

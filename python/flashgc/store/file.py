@@ -8,8 +8,8 @@ few queries.
 
 Bits on a disk may change, and people exchange files. So rows and documents have checksums
 (:mod:`flashgc.store.schema`) that include the key of their result. A damaged result is never shown
-as a figure: its outcome is ``failed``, with a reason, and it runs again when failed ones do. A file
-that has lost rows, or has objects that are not ours, is refused.
+as a figure: its outcome is ``failed``, with a reason, and it runs again when failed simulations do.
+A file that has lost rows, or has objects that are not ours, is refused.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ class Store:
     def __init__(
         self, path: Path, option: str = "--results", *, make: bool = True, whole: bool = True
     ) -> None:
-        """Open the file; without ``make``, it must exist, else it is made if missing.
+        """Open the file. Without ``make``, it must exist; with ``make``, a missing file is made.
 
-        With ``whole``, the whole file is checked except for documents, which are checked when they
-        are read. Without, only the rows that are read are checked.
+        With ``whole``, the whole file is checked now, except for documents, which are checked when
+        they are read. Without ``whole``, a row is checked only when it is read.
 
         Raises :class:`flashgc.ConfigError`, which names ``option``, if it is no file of results,
         and :class:`OSError` for errors of the disk.
@@ -139,7 +139,7 @@ class Store:
         self.damaged: dict[int, str] = {}
         self._until = 0.0
         self._connection.set_progress_handler(self._is_late, _STEPS)
-        # A compressed document is smaller than the limit on its size.
+        # The limit on uncompressed documents is more than enough for a compressed document.
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CEILING)
         self._place = path.absolute()
         self._file = _file_at(self._place)
@@ -151,7 +151,10 @@ class Store:
                 raise self._refused(error) from None
 
     def _is_late(self) -> bool:
-        """Tell SQLite to interrupt a query after the time limit. Signal handlers run before."""
+        """True if the time limit of a query is over: SQLite then interrupts it.
+
+        Python runs signal handlers before it calls this.
+        """
         return time.monotonic() > self._until
 
     def close(self) -> None:
@@ -173,7 +176,8 @@ class Store:
 
         try:
             with contextlib.closing(sqlite3.connect(part)) as target:
-                # A read transaction sees the pages unchanged, whoever writes meanwhile.
+                # A read transaction sees the pages unchanged, even if another process writes
+                # meanwhile.
                 self._connection.execute("BEGIN")
                 self._connection.execute("SELECT count(*) FROM files").fetchone()
                 self._connection.backup(target, pages=_STEP, progress=step)
@@ -211,7 +215,7 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """Return the outcome of the simulation with this key; ``None`` without a whole one."""
+        """Return the outcome of the simulation with this key; ``None`` if the file has none."""
         rows = self._read(f"{_SELECT} WHERE key = ?", (key,))
         return self._kept(rows[0]) if rows else None
 
@@ -231,7 +235,7 @@ class Store:
             raise self._refused(error) from None
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
-        """The status of each simulation that has one, by key."""
+        """The status of each simulation of ``keys`` that the file has, by key."""
         texts: dict[str, str] = {}
         for begin in range(0, len(keys), 500):
             some = keys[begin : begin + 500]
@@ -340,7 +344,7 @@ class Store:
         return int(self._read("SELECT count(*) FROM results")[0][0])
 
     def whole(self, beginning: str) -> str:
-        """The full key for its beginning; :class:`flashgc.ConfigError` unless one matches."""
+        """The full key for its beginning; :class:`flashgc.ConfigError` unless just one fits."""
         keys = [
             key
             for (key,) in self._read(

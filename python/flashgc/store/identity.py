@@ -35,7 +35,7 @@ class Read:
     """A file that a configuration reads."""
 
     digest: str
-    #: The policy in Python that imports it from beside its own file.
+    #: The policy in Python that imports this file from its own folder; empty if none does.
     by: str = ""
 
 

@@ -21,14 +21,15 @@ class Run(Protocol):
     def __call__(
         self, wanted: Sequence[int], on_result: OnResult, /, *, or_none: bool
     ) -> Simulated:
-        """Run the ``wanted`` ones; ``on_result`` gets each complete one with its index among them.
+        """Run the configurations with the indices ``wanted``.
 
-        With ``or_none``, it is no error if none of them is possible.
+        ``on_result`` gets each complete result, and the position of its configuration in
+        ``wanted``. With ``or_none``, it is no error if all of these configurations are impossible.
         """
 
 
 class Keeping:
-    """A file of results in which ``work`` looks first, and stores its own results."""
+    """A file of results: ``work`` takes results that the file has, and stores others in it."""
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class Keeping:
         option: str = "--results",
         expect: Callable[[int], None] | None = None,
     ) -> None:
-        """``expect`` gets the number of runs that are missing."""
+        """``expect`` is called with the number of runs whose results the file does not have."""
         #: The file.
         self.path = path
         self._work, self._option, self._expect = work, option, expect

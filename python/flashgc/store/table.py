@@ -57,7 +57,7 @@ def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") ->
 def _rows_of_store(
     path: Path, where: Sequence[str], wanted: Sequence[tuple[str, str, str]], what: str
 ) -> list[Row]:
-    """The rows of a file of results; conditions on other columns are queries of the file."""
+    """The rows of a file of results; SQLite checks conditions on columns that the rows lack."""
     with Store(path, what, make=False) as store:
         rows = tidy(store)
         names = tables.columns(rows)
