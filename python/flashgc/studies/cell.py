@@ -20,9 +20,9 @@ def simulate_cell(
 ) -> Kept | None:
     """Simulate one configuration on one core; return ``None`` if it was stopped before its end.
 
-    ``instead`` is a file that is read instead of the trace, and a flag: true for a volume of the
-    trace, false for a copy. Every error becomes part of the returned outcome, so that other cells
-    continue.
+    ``instead`` is a file that is read instead of the trace, and a flag: true if the file is a
+    volume of the trace, false if it is a copy. Every error becomes part of the returned outcome, so
+    that other cells continue.
     """
     begun = time.monotonic()
     try:
@@ -43,7 +43,8 @@ def simulate_cell(
     except ConfigError as error:
         return Kept("cannot", config, None, str(error), time.monotonic() - begun)
     except TraceError as error:
-        # A trace may be repaired later, but an error in a volume that was read from it remains.
+        # A trace may be repaired, so its cell may be tried again. An error in a volume, which was
+        # split from a trace, would happen again.
         status = "cannot" if instead is not None and instead[1] else "failed"
         return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
@@ -62,7 +63,7 @@ def _reason(error: Exception, config: dict[str, Any]) -> str:
 
 
 def _named(text: str, config: dict[str, Any]) -> str:
-    """The text of an error of a policy in Python, with the policy or its file named."""
+    """The text of an error of a policy in Python; the text names the policy or its file."""
     written = [config[key] for key in KEYS if is_written(config.get(key))]
     if not written or any(parted(condition, "")[0] in text for condition in written):
         return text

@@ -31,7 +31,7 @@ class Cell:
 
 
 class Cells(Study):
-    """The cells of a study; the file of results has those of earlier commands."""
+    """The cells of a study; results of earlier commands are in the file of results."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Cells(Study):
         show: Show | None,
         control: Control | None,
     ) -> None:
-        """``work`` is the command; ``retry`` runs cells again that failed in earlier commands."""
+        """``work`` is the command; ``retry`` is true to run cells again that failed before."""
         super().__init__(show, control)
         self.store, self._work, self._retry = store, work, retry
         #: Cells that failed and are not stored, because a file that they read has changed.
@@ -89,7 +89,7 @@ class Cells(Study):
             self.done += cell.cost
             reason = changed(index)
             if reason:
-                # The files that were read may not belong to this key.
+                # The simulation may have read a file with other contents than those in the key.
                 reason = reason if kept.status == "result" else kept.reason
                 self.unkept[cell.key] = Kept("failed", kept.config, None, reason)
                 return

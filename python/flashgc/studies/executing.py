@@ -24,7 +24,7 @@ from flashgc._core import ConfigError, Control, version
 from flashgc.store import Contents, Kept
 from flashgc.studies.cell import simulate_cell
 
-#: The most bytes of a trace that is sent to a worker.
+#: The maximum number of bytes of a trace that is sent to a worker.
 LARGEST = 1 << 30
 
 
@@ -40,10 +40,10 @@ def simulate_there(
 ) -> Kept | Lacking | None:
     """Run :func:`simulate_cell` on a worker, with the trace that has this ``digest``.
 
-    The worker finds the trace under the name in the configuration, or in its folder of traces,
-    where ``sent``, the contents of the trace, is stored. ``digest`` is ``None`` if the workload is
-    no trace. A worker with another ``version`` of flashgc returns an error, because its results
-    could differ.
+    The worker looks for the trace under the name in the configuration, then in its folder of
+    traces. ``sent`` has the contents of the trace, and the worker stores them in that folder;
+    ``None`` if the trace was not sent along. ``digest`` is ``None`` if the workload is no trace. A
+    worker with another ``version`` of flashgc returns an error, because its results could differ.
     """
     if version != _core.version():
         reason = f"its worker has flashgc {_core.version()}, expected {version}; hint: install that"
@@ -95,7 +95,8 @@ Work = Callable[[dict[str, Any], Control | None], Kept | None]
 
 #: Seconds between two checks whether somebody wants the study to end.
 _LOOK = 0.05
-#: The most cells given to another executor at a time; it may have many workers.
+#: The maximum number of cells that an executor other than threads has at a time; it may have many
+#: workers.
 _AHEAD = 512
 #: Seconds to wait for the scheduler of a cluster.
 _CONNECT = 10
@@ -178,7 +179,7 @@ class Execution:
         work: Work = simulate_cell,
         contents: Contents | None = None,
     ) -> None:
-        """``work`` is done by threads of this process; on other executors, cells are simulated.
+        """Threads of this process call ``work`` for a cell; other executors simulate the cell.
 
         ``contents`` has digests of traces, by which other machines find the traces.
         """
@@ -200,7 +201,7 @@ class Execution:
         """Run ``count`` cells; call ``done`` with the index of each. Returns true if all were run.
 
         ``config`` makes the configuration of a cell when it is needed. ``look`` is called about 20
-        times a second with the amount done of the running cells, in cells.
+        times a second with the work done on the running cells, in units of one cell.
         """
         waiting = (Task(index) for index in range(count))
         again: list[Task] = []
@@ -246,7 +247,7 @@ class Execution:
             self._stop(running)
 
     def _sending(self, digest: str, task: Task) -> list[Task]:
-        """The task with the trace that its worker lacks; empty while another task sends it."""
+        """Return the task with the trace to send; empty while another task sends this trace."""
         if digest in self._held:
             self._held[digest].append(task)
             return []

@@ -1,4 +1,4 @@
-"""Runs simulations in one call of the engine after another, and stores each as it completes."""
+"""Runs simulations in rounds, each in one call of the engine; stores results as they complete."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Study:
 
     def __init__(self, show: Show | None, control: Control | None) -> None:
         self._show = show
-        #: By this, other threads stop the work.
+        #: Other threads stop the work by this control.
         self.control = control or Control()
         #: The number of simulations that were run, and of those stored by earlier commands.
         self.ran = self.found = 0
@@ -33,7 +33,7 @@ class Study:
         self.interrupted = False
 
     def show(self, share: float, what: str, number: int, unit: str) -> None:
-        """Show that ``share`` is done, which is ``number`` of a unit."""
+        """Show the ``share`` of the work that is done, and the ``number`` done of ``unit``."""
         if self._show is not None:
             self._show(min(share, 1.0), what, number, unit)
 
@@ -53,7 +53,7 @@ class Study:
 
 
 def without_unit(progress: Progress | None) -> Show | None:
-    """Return a function that shows progress by another one that takes no unit."""
+    """Adapt ``progress``, which takes no unit, to a function that takes one."""
     if progress is None:
         return None
     return lambda share, what, number, _unit: progress(share, what, number)
@@ -71,7 +71,7 @@ def refuse(
     why: str,
     hint: Callable[[Option], str] = lambda _: "leave it out",
 ) -> None:
-    """Refuse options that do not apply to the study; every workload has a source."""
+    """Refuse options that do not apply to the study, except ``source``, which is always given."""
     for option in map(find, unused):
         if option.key != "source" and option.key in values.get(option.section, {}):
             text = f"{_origins.subject(places, option.path)} {why}"

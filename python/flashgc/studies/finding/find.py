@@ -217,7 +217,10 @@ class Search:
         return None if isinstance(bound, bool) else self._sought.values[bound]
 
     def _boundary(self, shift: int) -> int | bool:
-        """The last value that holds beside one that does not; true or false if all agree."""
+        """The index at which the conditions still hold, next to one at which they do not.
+
+        If they hold at both ends of the range, or at neither, it is true or false instead.
+        """
         low, high = 0, len(self._sought.values) - 1
         first, last = self._holds(low, shift), self._holds(high, shift)
         if first == last:

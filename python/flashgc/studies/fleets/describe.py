@@ -10,7 +10,7 @@ from flashgc.studies.fleets.outcome import ROUNDED, Fleet, FleetPolicy
 from flashgc.units import many
 
 RULES = Rules("fleet")
-#: The most reasons of each kind that are listed.
+#: The maximum number of reasons of each kind that are listed.
 REASONS = 10
 #: Texts for volumes without a result, by status.
 _STATUSES = {
@@ -79,7 +79,7 @@ def reasons(fleet: Fleet) -> Iterator[Finding]:
 
 
 def _kinds(fleet: Fleet, status: str) -> Mapping[str, dict[int | str, str]]:
-    """By kind of reason: the volumes that have it under any policy, each with its reason."""
+    """The volumes that have each kind of reason under any policy, each with its own reason."""
     groups: dict[str, dict[int | str, str]] = {}
     for cell in fleet.of(status):
         groups.setdefault(without_numbers(cell.reason), {}).setdefault(cell.volume, cell.reason)

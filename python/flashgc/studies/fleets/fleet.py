@@ -134,7 +134,7 @@ class Work(Cells):
 
 
 def _of_cells(count: int, volume: int | str, finding: Finding) -> Finding:
-    """A finding of this many cells, one of which is that of ``volume``."""
+    """A finding of ``count`` cells, with ``volume`` as the example."""
     claim = f"{many(count, 'cell')}, such as volume {volume}: {finding.claim}"
     return dataclasses.replace(finding, claim=claim, evidence={**finding.evidence, "cells": count})
 

@@ -18,7 +18,7 @@ from flashgc.studies.fleets.volumes import Volume
 
 
 def at_rank(values: Sequence[float], share: float) -> float:
-    """The nearest-rank quantile: the least value that a ``share`` of the values does not exceed.
+    """The nearest-rank quantile: at least a ``share`` of the values are not above it.
 
     >>> at_rank([4, 1, 3, 2], 0.5), at_rank([4, 1, 3, 2], 0.95), at_rank([4, 1, 3, 2], 0)
     (2, 4, 1)
@@ -74,7 +74,7 @@ def sign_test(less: int, more: int) -> float:
     return min(1.0, 2 * tail / (1 << count))
 
 
-#: Figures of a result that a cell copies.
+#: Figures that a cell copies from a result.
 _FIGURES = ("write_amplification", "write_amplification_ci95", "host_pages", "copied_pages",
             "erases", "steady", "digest")  # fmt: skip
 #: A drive counts as rounded up if its spare factor is at least this many times the one given.
@@ -167,20 +167,21 @@ class FleetPolicy:
     worst: float
     #: The volume with the largest write amplification.
     worst_volume: int | str | None
-    #: Bytes programmed per byte that the trace writes to these volumes together.
+    #: Bytes programmed per byte that the trace writes, over all volumes with a result.
     per_byte: float
     #: Drive writes per mean erase of a block: the value that half of the volumes exceed, the one
     #: that 95% exceed, and the least.
     life_median: float
     life_p95: float
     life_worst: float
-    #: Drive writes per erase of a block, if all these drives were a single one with even wear.
+    #: Drive writes per erase of a block, if the drives of all volumes with a result were a single
+    #: drive with even wear.
     life_per_byte: float
     #: A comparison with the first policy, on volumes with a result of both; ``None`` for the first
     #: policy.
     against_first: Signs | None
-    #: The ratio of :attr:`per_byte` to that of the first policy on these volumes, and the ratio of
-    #: lives.
+    #: The ratio of :attr:`per_byte` to that of the first policy, on volumes with a result of both,
+    #: and the same ratio of :attr:`life_per_byte`.
     ratio: float | None = None
     life_ratio: float | None = None
     #: True if it differs from the first policy beyond chance: p of the sign test, times the number

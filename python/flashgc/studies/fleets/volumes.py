@@ -95,7 +95,7 @@ class Volumes:
         return self._places[config["workload"] if by_file else config["trace"]["devices"]]
 
     def contents(self, index: int) -> Contents:
-        """Digests of files for the key of a volume's simulation; the trace has the volume's."""
+        """Digests of files for the key of a volume; the trace has the digest of the volume."""
         return _Contents(str(self.config(index, {"trace": {}})["workload"]), self[index].digest)
 
     @contextlib.contextmanager

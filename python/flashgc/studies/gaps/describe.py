@@ -203,7 +203,7 @@ _NARROW = 2.0
 
 
 def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
-    """A text with the error of this ``kind`` at which a scheme's figure lies, as far as known.
+    """A text with the predictor's error that gives a scheme's figure, as far as it is known.
 
     >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request")
     ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request')

@@ -127,7 +127,7 @@ def _fits(job: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | 
     """
     greedy = job.short("greedy", "none")
     study.sure = greedy
-    # The placement has an error, because it then needs the most memory.
+    # A placement with a prediction error is used, because it needs the most memory.
     ahead = [
         job.short(task.VICTIM, job.foresight.placement(1, errors))
         for errors in job.foresight.errors

@@ -110,7 +110,7 @@ class Row:
     #: For a predictor: errors are drawn for each page written (``write``) or for each request
     #: (``request``).
     errors: str | None = None
-    #: ``None`` if it was not measured, or is unknown.
+    #: The write amplification; ``None`` if it is unknown or was not measured.
     write_amplification: float | None = None
     #: Half its 95% interval; ``None`` if unknown.
     write_amplification_ci95: float | None = None
@@ -263,7 +263,7 @@ def _open(rows: Sequence[Row]) -> float | None:
 
 
 def bound(rows: Sequence[Row]) -> Row:
-    """The least write amplification of any scheme on these writes, which is that without copies.
+    """The least write amplification that a scheme can have on these writes: that without copies.
 
     The drive has no write cache that merges writes, so that every unit written is programmed. Bytes
     are those of all runs together.

@@ -1,4 +1,4 @@
-"""Identifies the garbage collection of a real drive from its write amplification over skew.
+"""Identifies the garbage collection of a real drive from write amplification at several skews.
 
 :mod:`.measurements` reads the measurements, :mod:`.schemes` lists possible schemes, :mod:`.curves`
 simulates them, and :mod:`.fit` compares curves. :mod:`.search` decides what is simulated next.

@@ -104,8 +104,8 @@ class Curves(Rounds):
         only = ("write_amplification",)
         super().__init__(cache, show=show, jobs=jobs, only=only, by_round=True, strict=True)
         self.size = size
-        # A round may have only impossible configurations, because schemes reserve blocks. This one
-        # always runs.
+        # All configurations of a round may be impossible, because schemes reserve blocks. The
+        # configuration below always runs.
         sure = {"workload": "uniform", "blocks": 64, "pages_per_block": 16, "writes": "1x"}
         self.sure = Simulation({**sure, "spare": 0.25}).config()
         self._values: dict[Ask, float] = {}

@@ -168,7 +168,7 @@ FURTHER = (
     "zipf:theta=1",
     "zipf:theta=1.2",
 )
-#: The most explanations that are compared: the best ones.
+#: The maximum number of explanations that are compared. The best ones are chosen.
 ASKED = 12
 
 
@@ -208,7 +208,7 @@ def further(group: Identified, search: Search) -> tuple[Further, ...]:
             for ranked, some in zip(alike, spares, strict=True)
         ]
         whole = [rival for rival in rivals if rival is not None]
-        if len(whole) == len(rivals):  # Omitted if one could not be simulated.
+        if len(whole) == len(rivals):  # Omit it if a rival was not simulated on it.
             questions.append(_told(drive, workload, whole, relative=search.relative))
     return tuple(
         sorted(questions, key=lambda further: (-further.pairs_told_apart, -further.best_two))
@@ -255,7 +255,7 @@ def _line(curve: Curve) -> tuple[Numbers, Numbers]:
 def _told(
     drive: Drive, workload: Condition, rivals: Sequence[_Rival], *, relative: bool
 ) -> Further:
-    """The expected power of a workload to distinguish rivals, each in turn taken as true."""
+    """The power of a workload to distinguish rivals; each rival in turn is assumed to be true."""
     error = statistics.median(point.error for point in drive.points)
     gains = np.zeros((len(rivals), len(rivals)))
     for truth, wrong in itertools.permutations(range(len(rivals)), 2):
@@ -274,7 +274,7 @@ def _told(
 
 
 def _gain(points: Sequence[Point], new: Point, logs: Numbers, *, relative: bool) -> float:
-    """The chi-square that a new point adds to a scheme, whose spare factor is fitted again."""
+    """The chi-square that a new point adds to a scheme after the spare factor is fitted again."""
     everything = [*points, new]
     before = chi_squares(logs[:, :-1], *_given(points), relative=relative).min()
     after = chi_squares(logs, *_given(everything), relative=relative).min()

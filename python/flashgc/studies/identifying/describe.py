@@ -13,7 +13,7 @@ from flashgc.studies.identifying.fit import LEAST_CHANCE, REJECTED, Interval
 from flashgc.studies.identifying.outcome import Further, Identified, Ranked, WhatIf
 from flashgc.units import format_share, many
 
-#: The most schemes that a sentence names; of more, the number is given.
+#: The maximum number of schemes that a sentence names; of further ones it gives the number.
 _NAMED = 6
 RULES = Rules("identify")
 

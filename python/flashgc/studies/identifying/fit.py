@@ -1,4 +1,4 @@
-"""Fits a scheme's curve to a measured one. It only computes.
+"""Fits a scheme's curve to a measured one. This module runs no simulation.
 
 Errors are relative, so all computations use logarithms. A fit has a spare factor for each drive
 and, if only the shape matters, a factor between simulated and measured values. The best fit has the
@@ -21,11 +21,11 @@ from flashgc.studies.identifying.measurements import Point
 #: deviations. `experiments/identify/recover.py` measures how often a true scheme is lost by this
 #: limit.
 TOLD_APART = 9.0
-#: The best explanation is rejected if chance gives a fit as bad as its own with a lower probability
-#: than this.
+#: The best explanation is rejected if the probability that chance gives a fit at least as bad is
+#: below this.
 REJECTED = 0.05
-#: The number of simulated measurements with the best explanation, which show how bad a fit by
-#: chance is.
+#: The number of measurements that are drawn at random around the best explanation, to learn how bad
+#: a fit by chance can be.
 _DRAWN = 499
 #: The least probability that this number of measurements can show.
 LEAST_CHANCE = 1 / (_DRAWN + 1)
@@ -43,7 +43,8 @@ class Fit:
     #: Predicted / measured, minus 1, for each point.
     errors: tuple[float, ...]
     chi_square: float
-    #: True if the best spare factor is the smallest simulated one; ``at_most``: the largest one.
+    #: True if the best spare factor is the smallest simulated one (``at_least``), or the largest
+    #: one (``at_most``).
     at_least: bool
     at_most: bool
 
@@ -188,7 +189,7 @@ def goodness(
 
 @functools.lru_cache(maxsize=64)
 def _noise(points: int, index: int) -> Numbers:
-    """Standard normal random numbers, the same for every drive with this many points."""
+    """Standard normal random numbers, the same for equal numbers of ``points`` and ``index``."""
     return np.random.default_rng((points, index)).standard_normal((_DRAWN, points))
 
 

@@ -40,7 +40,7 @@ def identify(
     jobs: int = 0,
     progress: Show | None = None,
 ) -> Identification:
-    """Find the garbage collection whose write amplification over skew is as measured.
+    """Find the garbage collection that explains write amplification measured at several skews.
 
     ``measurements`` is a CSV file (docs/identify.md has its columns) or drives read from one;
     ``drive`` names those to identify, if not all. With ``relative`` only the shape of a curve

@@ -48,7 +48,7 @@ def workload(pattern: str, details: str) -> str | None:
 ERROR = 0.02
 #: The default capacity of a drive in bytes; only Zipf's law depends on it.
 CAPACITY = 10**12
-#: The most bytes of a file of measurements.
+#: The maximum number of bytes of a file of measurements.
 LONGEST = 2**20
 
 AMPLIFICATION = "write_amplification"

@@ -24,7 +24,7 @@ KNOWN, UNKNOWN = "known", "unknown"
 
 @dataclass(frozen=True)
 class FalseBest:
-    """The number of test drives whose scheme is not in the list, and how many it explained."""
+    """Counts of test drives with a scheme outside the list, and of those that the list explains."""
 
     drives: int
     explained: int
@@ -47,7 +47,7 @@ class FalseBest:
 
 
 def rate_of(document: Mapping[str, Any]) -> FalseBest:
-    """The rate from the drives in a document."""
+    """The rate of false explanations, from the test drives in a document."""
     unknown = [row for row in document["drives"] if row["set"] == UNKNOWN]
     explained = sum(is_explained(row) for row in unknown)
     return FalseBest(len(unknown), explained, len(document["workloads"]), document["noise"])
@@ -60,7 +60,7 @@ def is_explained(row: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def false_best() -> FalseBest:
-    """The rate for the list of all schemes, from an experiment."""
+    """The rate of false explanations for the list of all schemes, from an experiment."""
     return rate_of(document())
 
 
@@ -75,7 +75,7 @@ def document() -> dict[str, Any]:
 _OF_POINT = ("workload", "write_amplification", "error")
 _OF_FIT = ("spare", "scale", "predicted", "errors")
 
-#: The most schemes that are shown for a drive.
+#: The maximum number of schemes that are shown for a drive.
 _SHOWN = 10
 
 
@@ -86,8 +86,8 @@ class Ranked:
     #: The place in the ranking; 1 is the best explanation.
     place: int
     explanation: Explanation
-    #: The chi-square minus that of the best; if nothing explains the curve, divided by the misfit
-    #: of the best.
+    #: The chi-square minus that of the best, divided by the best chi-square per degree of freedom
+    #: if that is above 1.
     distance: float
 
     @property

@@ -52,7 +52,7 @@ class Scheme:
         )
 
     def options(self, blocks: int) -> dict[str, str]:
-        """The keywords of :func:`flashgc.run` for a drive of this many blocks."""
+        """The keywords of :func:`flashgc.run` for a drive with ``blocks`` blocks."""
 
         def part(match: re.Match[str]) -> str:
             return str(max(1, round(blocks / float(match[1]))))

@@ -31,7 +31,7 @@ _REFINED = 3
 #: are the default number times ``_BLOCKS``.
 _VARIED = 8
 _BLOCKS = (0.5, 2, 4)
-#: The most rounds of simulations; each adds neighbouring spare factors.
+#: The maximum number of rounds of simulations; each adds neighbouring spare factors.
 _ROUNDS = len(GRID)
 
 
@@ -45,8 +45,9 @@ class Explanation:
     #: The number of blocks of the simulated drive, and other numbers that fit as well.
     blocks: int = 0
     blocks_alike: tuple[int, ...] = ()
-    #: The interval of spare factors for each drive with which it does not differ significantly from
-    #: the best explanation, with any number of blocks; ``None`` if there are none.
+    #: For each drive: the interval of spare factors with which the scheme does not differ
+    #: significantly from the best explanation, with any number of blocks; ``None`` if there are
+    #: none.
     intervals: tuple[Interval | None, ...] = ()
 
     @property
@@ -95,10 +96,10 @@ class Search:
         }
 
     def perform(self) -> None:
-        """Simulate until no best fit is at an end of the range; then the best at their own factors.
+        """Simulate until no best fit is at an end of the simulated range of spare factors.
 
-        The last step simulates the best schemes at their fitted spare factors. If ``varied``, they
-        are also simulated with other numbers of blocks.
+        If ``varied``, the best schemes are then simulated with other numbers of blocks. At last,
+        the best schemes are simulated at their fitted spare factors.
         """
         self._settle("curves")
         if self.varied and not self.curves.interrupted:
@@ -283,7 +284,7 @@ class Search:
 class _Limit:
     """The largest chi-square of explanations that do not differ significantly from the best."""
 
-    #: Relative to the best, and absolute.
+    #: The limit relative to the best chi-square, and the absolute limit.
     beyond: float
     total: float
 
@@ -295,7 +296,7 @@ def joined(intervals: Iterable[Interval | None]) -> Interval | None:
 
 
 def _first(drive: Drive, pages_per_block: int, relative: bool) -> tuple[float, ...]:
-    """Return the first spare factors: around that of greedy for the smallest measured value."""
+    """Return the first spare factors: near the one where greedy has the least measured value."""
     from flashgc import model
 
     if relative:

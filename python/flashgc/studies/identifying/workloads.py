@@ -1,9 +1,9 @@
 """Workloads of real drives, converted for a small simulated drive.
 
-A small drive has the same skew only if the workload does not depend on the number of pages. Hot and
-cold pages do not depend on it; they are scattered, as on a measured drive. Zipf's law does depend
-on it: the share of the most popular page depends on the number of pages. So a simulated page stands
-for several pages of the real drive, with all their writes.
+A small drive has the same skew only if the workload does not depend on the number of pages. A
+workload of hot and cold pages does not; the hot pages are scattered, as on a measured drive. Zipf's
+law does: the share of the most popular page depends on the number of pages. So a simulated page
+stands for several pages of the real drive, with all their writes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from flashgc._core import ConfigError
 
 #: Bytes of a page that the workload writes.
 PAGE = 4096
-#: Each class of a simulated Zipf distribution ends at a rank this many times that of the one
-#: before.
+#: Each class of a simulated Zipf distribution ends at a rank that is this many times the last rank
+#: of the class before.
 _STEP = 1.2
 #: The number of ranks whose popularities are summed exactly; the others are summed by the
 #: Euler-Maclaurin formula.
@@ -44,7 +44,7 @@ class Condition:
     warmup: str | None = None
 
     def source(self, pages: int) -> str:
-        """The workload for a simulated drive of this many logical pages."""
+        """The workload for a simulated drive with ``pages`` logical pages."""
         if self.theta is None or self.pages is None:
             return self.spec
         return zipf(self.theta, pages, max(self.pages, pages))

@@ -27,9 +27,9 @@ _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operato
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition to leave cells out: for each option a value, several values, or ``<10%``.
+    """A condition to leave cells out: for each option a value, several values, or a limit.
 
-    An option that is not in the grid has its default.
+    A limit is a text such as ``<10%``. An option that is not in the grid has its default.
     """
 
     #: The wanted values, by path.
@@ -113,7 +113,7 @@ _NOT_OF_A_CELL = {
     "run.worst": "flashgc run --worst yes, of one cell",
     "run.trace_events": "flashgc run --trace-events, of one cell",
 }
-#: The most cells of a grid.
+#: The maximum number of cells of a grid.
 MOST = 10_000_000
 
 

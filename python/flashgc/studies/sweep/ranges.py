@@ -11,7 +11,7 @@ from flashgc._core import ConfigError
 
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(\S*)\s*\Z")
 _KEYS = ("from", "to", "step", "count", "factor")
-#: The most values of a range.
+#: The maximum number of values of a range.
 LONGEST = 100_000
 _HINT = (
     'hint: write { from = "5%", to = "30%", step = "5%" }, with count = 6 or factor = 2 for step'

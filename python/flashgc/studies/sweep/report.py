@@ -133,8 +133,8 @@ def _rows(
 def _quantiles(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Student's quantiles for two values, three values, and so on, up to the number of seeds."""
     seeds = max(len({row.get(SEED) for row in rows}), 2)
-    # The values n, 0, 0, ... have the standard deviation sqrt(n), so that this is the quantile
-    # alone.
+    # The values n, 0, 0, ... have the standard deviation sqrt(n), so that half the interval of
+    # their mean is the quantile.
     return [half_width([count, *([0.0] * (count - 1))]) or 0.0 for count in range(2, seeds + 1)]
 
 
@@ -162,7 +162,7 @@ def _files_of(store: Store) -> list[tuple[str, int, str]]:
 
 
 def _of_sweep(rows: Sequence[Mapping[str, Any]], swept: Sweep) -> list[dict[str, Any]]:
-    """The rows of the cells of a sweep, in its order; a cell that is not stored has its reason."""
+    """The rows of a sweep's cells, in order; a cell that is not stored has the reason."""
     kept = {row["key"]: row for row in rows}
     return [
         dict(kept[cell.key])

@@ -122,7 +122,7 @@ def _policy(text: str, place: str) -> object:
 
 
 RULES = Rules("sweep")
-#: The most reasons of a kind, and the most findings of results, that are reported.
+#: The maximum number of reasons of a kind, and of findings of results, that are reported.
 MOST = 10
 
 
@@ -137,7 +137,7 @@ def findings(swept: Sweep) -> Iterator[Finding]:
 
 
 def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
-    """A finding for each reason, with the number of its cells."""
+    """A finding for each frequent reason why cells have ``status``, with their number."""
     counts = Counter(cell.reason for cell in cells)
     for reason, count in counts.most_common(MOST):
         such = f"{count} {WITHOUT[status]}" + (": " if reason else "")

@@ -44,7 +44,7 @@ class Stage:
     parts: tuple[Part, ...]
     #: A description of the runs.
     words: str
-    #: True if the values of a part are from blocks of a trace.
+    #: True if the values of a part are means over intervals of a trace (``objective.BLOCKS``).
     blocks: bool = False
 
     @property

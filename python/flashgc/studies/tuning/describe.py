@@ -13,7 +13,7 @@ from flashgc.units import many
 RULES = Rules("tune")
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-#: The most reasons that are reported.
+#: The maximum number of reasons that are reported.
 _REASONS = 2
 
 
@@ -127,7 +127,7 @@ def _skipped(tuned: Tuned) -> list[Finding]:
 
 
 def _stopped(tuned: Tuned) -> list[Finding]:
-    """The finding on how far a search came that was stopped."""
+    """The finding on how far a stopped search came."""
     why = (tuned.interrupted, "Interrupted"), (tuned.out_of_time, "The time was over")
     reasons = [word for is_so, word in why if is_so]
     if not reasons:

@@ -10,7 +10,8 @@ from itertools import pairwise
 from flashgc.results import Result
 from flashgc.results.intervals import mean
 
-#: The number of blocks of a trace's window, whose differences give an interval.
+#: The number of intervals (blocks of page writes, not of flash) into which a trace's window is
+#: divided. The differences of two candidates in them give an interval of the mean difference.
 BLOCKS = 10
 
 
@@ -69,10 +70,10 @@ class Objective:
         return result.write_amplification if result.measured else None
 
     def values(self, result: Result, *, blocks: bool) -> list[float]:
-        """The values whose spread gives intervals: means over ``blocks`` of a trace's window.
+        """The means over the intervals of a trace's window; without ``blocks`` an empty list.
 
-        The intervals in a run have equal numbers of page writes, so that the mean of their values
-        is that of the block.
+        The entries of ``result.series`` have equal numbers of page writes, so that the mean over an
+        interval is the mean of its entries.
         """
         if not blocks:
             return []

@@ -14,7 +14,7 @@ from flashgc.results.intervals import half_width
 from flashgc.studies.tuning.objective import OBJECTIVES, Objective
 from flashgc.studies.tuning.space import Candidate
 
-#: The most seeds of a candidate.
+#: The maximum number of seeds of a candidate.
 MOST_VALUES = 30
 
 
@@ -26,7 +26,7 @@ class Measured:
     #: One value per seed, or one per block of the trace, in the same order for all candidates.
     values: tuple[float, ...]
     #: The findings of its runs that matter for a search; for a part of a trace, only those on the
-    #: drive.
+    #: configuration.
     findings: tuple[Finding, ...] = ()
 
     def less(self, other: Measured) -> tuple[float, float | None]:

@@ -18,13 +18,14 @@ from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
 from flashgc.studies.tuning.space import Candidate, Space
 
-#: One candidate in this many reaches the next rung, but at least KEPT candidates.
+#: One of ``DIVISOR`` candidates reaches the next rung, but at least ``KEPT`` candidates do.
 DIVISOR, KEPT = 3, 5
 #: The default number of configurations of a search.
 BUDGET = 81
 #: The number of candidates drawn together if the budget is a time.
 BATCH = 12
-#: After this many draws per configuration of the budget, the search for possible ones ends.
+#: The maximum number of draws per configuration of the budget. Then the drawing ends, even if too
+#: few candidates can run.
 _DRAWS = 20
 #: The share of the remaining time that is planned for later stages, since estimates are uncertain.
 _MARGIN = 0.8
@@ -150,11 +151,11 @@ class Search:
         return max(len(measurements), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
-        """The cost of a search with this many candidates."""
+        """The cost of a search that starts with ``count`` candidates."""
         return count * self._course.rungs[0].cost + self._rest(count)
 
     def _rest(self, count: int) -> float:
-        """The cost of the stages after the first."""
+        """The cost of the stages after the first, which had ``count`` candidates."""
         cost = 0.0
         for stage in self._course.rungs[1:]:
             count = kept(count)
@@ -162,7 +163,7 @@ class Search:
         return cost + (min(count, KEPT) + 1) * self._course.held_back.cost
 
     def _begin(self, came: int) -> None:
-        """Begin a rung that this many candidates reached."""
+        """Begin a rung that ``came`` candidates reached."""
         self._came.append(came)
         self._measured.append({})
         self._whole.append(False)
@@ -172,7 +173,7 @@ class Search:
         self._whole[-1] = not self._study.stopped
 
     def _best(self, measured: Mapping[Candidate, Measured], count: int) -> list[Candidate]:
-        """The ``count`` best searched candidates, and greedy; duplicates in results come last.
+        """The ``count`` best searched candidates, and greedy; those with equal results are last.
 
         Greedy takes no other candidate's place, and is always run for comparison.
         """

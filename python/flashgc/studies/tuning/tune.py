@@ -65,7 +65,7 @@ def toml_of(tuned: Tuned) -> str:
 
 
 def _value(value: Json) -> str:
-    """A value in TOML; its texts and numbers have the form of JSON."""
+    """``value`` as TOML; texts and numbers have the same form as in JSON."""
     if isinstance(value, list) and len(value) == 1:
         return _value(value[0])
     return json.dumps(value, ensure_ascii=False)
