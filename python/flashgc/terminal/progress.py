@@ -25,7 +25,8 @@ PATIENCE = 1.0
 class Bar:
     """A progress bar that appears if the work takes long; a call updates it.
 
-    ``runs`` is how many an engine's :class:`Control` will count, and ``unit`` what is counted.
+    ``runs`` is the number of runs that the engine's :class:`Control` will count. ``unit`` names the
+    things whose rate is shown.
     """
 
     def __init__(self, runs: int = 1, *, quiet: bool, unit: str = "programs") -> None:

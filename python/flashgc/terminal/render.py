@@ -77,7 +77,7 @@ class Text:
 class Column:
     """A column of a plain table."""
 
-    #: As on a terminal; a plain table wraps no line.
+    #: The attribute of the same name of rich's columns; a plain table never wraps a line.
     no_wrap = True
 
     def __init__(self, heading: str, align: str) -> None:
