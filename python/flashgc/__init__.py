@@ -5,7 +5,7 @@
 >>> result.write_amplification > 1
 True
 
-A victim policy written in Python is a function from the blocks to the number of one of them:
+A victim policy written in Python is a function that takes the blocks and returns a block's number:
 
 >>> def fewest_of_five(blocks):
 ...     return min(blocks.draw(5), key=blocks.count)
@@ -159,7 +159,8 @@ __all__ = [
     "wear_levellings",
 ]
 
-#: The names of each module; a module is imported at its first use, so that the command starts fast.
+#: The public names in each module. A module is imported at the first use of one of its names, so
+#: that the command starts fast.
 _HOMES = {
     "registry": (
         "allocations caches endurances fills gc_presets frontiers generators hints "

@@ -1,4 +1,4 @@
-"""Ctrl-C before a command has begun its work. This imports only modules built into Python.
+"""Handles Ctrl-C before a command has begun its work. It imports only modules built into Python.
 
 Imports take time. Ctrl-C during an import would print a traceback, or be lost, because Python
 ignores exceptions raised while an object is freed.
@@ -25,7 +25,7 @@ _commands: list[bool] = []
 
 
 def of_command() -> bool:
-    """True in a process of the command, which reports results after a stop, and ends."""
+    """True in a process of the command. After a stop, the command reports its results and ends."""
     return bool(_commands)
 
 

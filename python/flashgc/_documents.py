@@ -1,4 +1,4 @@
-"""Conversion between dataclasses and JSON documents. It knows no specific result."""
+"""Conversion between dataclasses and JSON documents; nothing here depends on a class of results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Document(Shows):
 def plain(value: Any) -> Any:
     """``value`` as plain Python values: dataclasses as their fields, tuples as lists.
 
-    An object with its own ``to_dict`` is converted by that.
+    An object that has a method ``to_dict`` is converted by that method.
     """
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
@@ -79,7 +79,7 @@ def _finite(value: Json) -> Json:
 
 
 def read(cls: type[R], raw: Mapping[str, Json], **more: object) -> R:
-    """A dataclass ``cls`` from the values in ``raw``, whose keys are the names of the fields.
+    """Make a ``cls`` (a dataclass) from the values in ``raw``, whose keys are names of fields.
 
     Nested dataclasses are read in the same way, and lists become tuples. A ``float`` that is null
     becomes NaN. A field missing in ``raw`` gets its default; without a default it becomes empty,

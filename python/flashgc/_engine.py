@@ -1,4 +1,4 @@
-"""The only module that calls the engine to simulate: Ctrl-C, progress, JSON. It decides nothing."""
+"""The only module that calls the engine to simulate. It handles Ctrl-C, progress and JSON."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ Progress = Callable[[Control], None]
 OnResult = Callable[[int, dict[str, Any]], None]
 
 
-#: Seconds from Ctrl-C to the message that a second Ctrl-C stops at once. After half a second the
-#: engine aborts a waiting read.
+#: Seconds from the first Ctrl-C to the message :data:`IMPATIENT`. Before that, half a second after
+#: Ctrl-C, the engine aborts a read that waits for data.
 PATIENCE = 1.0
 IMPATIENT = "stopping at the end of what is being done; Ctrl-C again stops at once\n"
 
 
 @contextlib.contextmanager
 def interruptible(control: Control) -> Iterator[bool]:
-    """Turn Ctrl-C into a request to stop while the engine works; yield true if that is done.
+    """Turn Ctrl-C into a request to stop while the engine works; yield false if this is impossible.
 
-    A second Ctrl-C interrupts at once, and a third ends the process, even if a policy catches
-    exceptions. Only the main thread gets signals. In another thread nothing changes, and the caller
-    may call ``control.cancel()``.
+    The second Ctrl-C interrupts at once, and the third ends the process, even if a policy catches
+    exceptions. Nothing changes outside the main thread, which alone gets signals, or if the program
+    handles Ctrl-C itself. The caller may then call ``control.cancel()``.
     """
     ours = _ctrl_c.is_held() or signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not ours or threading.current_thread() is not threading.main_thread():
@@ -81,7 +81,8 @@ def interruptible(control: Control) -> Iterator[bool]:
         signal.signal(signal.SIGINT, before)
         notice.cancel()
         if presses:
-            # It may be printing; later messages of the command must follow it.
+            # The timer's thread may be printing the message. Later messages of the command must
+            # follow it.
             notice.join()
 
 
@@ -89,7 +90,8 @@ def interruptible(control: Control) -> Iterator[bool]:
 def terminable(control: Control) -> Iterator[None]:
     """Turn SIGTERM into a request to stop, so that finished results are kept.
 
-    The command then reports and ends by itself. A program that imports flashgc is terminated.
+    The command then reports the results and ends by itself. A program that imports flashgc is ended
+    by SIGTERM after the ``with`` block.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -135,12 +137,12 @@ def simulate(
     """Run configurations and return the engine's results, with the memory used.
 
     ``on_result`` gets each result that is complete, in the order of completion. If it raises an
-    exception, the rest stops, and the exception is raised here. ``keep`` has the places of
-    checkpoints for a single configuration. With ``leave_out``, an impossible configuration does not
-    prevent the others. If all are impossible, that is an error, except with ``or_none``.
-    ``instead`` is a file that is read in place of the trace that all configurations name, and a
-    flag: true for a volume that the trace was split into, false for a copy of it. Errors name
-    options by their ``places``. SIGTERM stops the runs as Ctrl-C does.
+    exception, the rest stops, and the exception is raised here. ``keep`` names the files of
+    checkpoints; it needs a single configuration. With ``leave_out``, an impossible configuration
+    does not prevent the others. If all are impossible, that is an error, except with ``or_none``.
+    ``instead`` is a file that is read in place of the trace of all configurations, and a flag: true
+    if the file is a volume that the trace was split into, false if it is a copy of the trace.
+    Errors name each option as ``places`` says. SIGTERM stops the runs as Ctrl-C does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 #: Our packages: flashgc, and the reproductions of papers.
 PACKAGES = ("flashgc", "flashgc_papers")
-#: Files of Python itself between our code and a policy.
+#: Beginnings of the names of Python's own files that may be in a traceback between our code and a
+#: policy.
 _MACHINERY = ("<frozen ", copy.__file__)
 
 
@@ -55,9 +56,9 @@ def place(policy: object) -> str:
 
 
 def check(policy: object, name: str) -> None:
-    """Raise :class:`flashgc.PolicyError` if ``policy`` cannot be called as a victim policy is.
+    """Raise :class:`flashgc.PolicyError` if ``policy`` cannot be called as a victim policy.
 
-    Faults that only a call can show are found at the call.
+    Other faults appear only when the policy is called.
     """
     call: object
     if inspect.isclass(policy):
@@ -96,7 +97,7 @@ def _check_copied(policy: object, name: str, instead: str) -> None:
         ) from error
 
 
-#: The verbs of a placement and their arguments; the first two it must have.
+#: The methods of a placement and their arguments. A placement must have the first two.
 VERBS = {
     "host": ("page", "stream", "old", "now"),
     "copy": ("page", "from_", "zombie", "now"),
@@ -121,12 +122,12 @@ BLOCKS = {
     "opened": ("block",),
 }
 _NEEDED = ("host", "copy")
-#: The methods that, with ``every``, get many pages per call.
+#: The methods that get many pages per call if the placement has ``every``.
 _PLURAL = ("holds", "wrote", "trimmed", "copied")
 
 
 def blocks_taken(method: Callable[..., object], verb: str, *, unbound: bool = False) -> list[str]:
-    """The block numbers that ``method`` takes after the arguments of ``verb``, in its order."""
+    """The names of the block numbers that ``method`` takes after ``verb``'s arguments, in order."""
     try:
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):
@@ -141,9 +142,9 @@ def blocks_taken(method: Callable[..., object], verb: str, *, unbound: bool = Fa
 
 
 def check_placement(rule: object, name: str) -> None:
-    """Raise :class:`flashgc.PolicyError` if ``rule`` cannot be called as a placement is.
+    """Raise :class:`flashgc.PolicyError` if ``rule`` cannot be called as a placement.
 
-    Faults that only a call can show are found at the call.
+    Other faults appear only when the placement is called.
     """
     # Arrays may be created in the method ``begin``.
     needed = ("classes",) if hasattr(rule, "begin") else ("classes", *_NEEDED)

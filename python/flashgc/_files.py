@@ -8,7 +8,7 @@ import stat
 
 from flashgc._core import ConfigError
 
-#: Names in these folders mean open files, which are written to and never replaced.
+#: Files in these folders are devices or open files. They are written to, never replaced.
 _LIVE = ("/dev/", "/proc/")
 
 

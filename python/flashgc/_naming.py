@@ -7,7 +7,7 @@ from typing import Any
 
 from flashgc.units import format_share
 
-#: Keys of a configuration whose values follow from others.
+#: Keys of a configuration whose values follow from the values of other keys.
 FOLLOWS = (
     "logical_pages",
     "physical_pages",
@@ -39,7 +39,7 @@ def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str
 
 
 def fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values of a configuration, those of its parts like its own."""
+    """Every key and value of a configuration; the keys of nested parts appear like its own keys."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from fields(value)

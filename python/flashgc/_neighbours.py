@@ -1,9 +1,9 @@
 """Files in a policy's folder that the policy imports, and their import.
 
-An import in such a file prefers files of its folder, as in a program that runs there; but the
-standard library and flashgc keep their names. Which files these are follows from the import
-statements alone, so that it is known before anything runs. No other file of the folder matters.
-Each folder has its own modules, so that two folders may have files with the same name.
+An import in such a file prefers the files of its folder, as in a program that runs there. But no
+file can replace a module of the standard library or of flashgc. The import statements alone
+determine the files, so the files are known before any code runs. No other file of the folder
+matters. Each folder has its own modules, so that two folders may have files with the same name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Statement = tuple[int, str, tuple[str, ...]]
 class Source:
     """A Python file as it was read."""
 
-    #: Its path, in the folder of the policy's file as that was given.
+    #: Its path. The folder is that of the policy's file, as the user gave it.
     path: str
     source: bytes
     #: The package to which ``from .`` refers in the file; empty for the folder itself.
@@ -39,9 +39,10 @@ class Source:
 
 
 def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
-    """The file of a policy, and the files it imports from its folder, also indirectly, by name.
+    """Return the file of a policy and, by module name, the files of its folder that it imports.
 
-    ``read`` reads each file once. Its :class:`OSError` is passed on.
+    The files that an imported file imports are included. ``read`` reads each file once. Its
+    :class:`OSError` is passed on.
     """
     folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
     own = Source(file, read(file), "")
@@ -72,7 +73,7 @@ def _names(source: Source) -> list[str]:
 
 
 def _absolute(package: str, dots: int, name: str) -> str | None:
-    """The absolute name within the folder; ``None`` if the dots lead out of the folder.
+    """The absolute name of a module in the folder; ``None`` if the dots lead out of the folder.
 
     >>> _absolute("shapes", 1, "round"), _absolute("shapes", 2, ""), _absolute("shapes", 3, "")
     ('shapes.round', '', None)
@@ -128,7 +129,7 @@ class Folder:
         """``name`` is the name of the modules' package."""
         self._name = name
         self._known: dict[str, Source] = {}
-        #: By path of the file, so that a policy imported by another one is the same module.
+        #: Modules by the paths of their files, so that no file is executed twice.
         self._loaded: dict[str, ModuleType] = {}
         # A policy may import during a call, in any thread.
         self._lock = threading.RLock()

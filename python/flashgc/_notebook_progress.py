@@ -36,7 +36,7 @@ class Bar:
         self._share, self._told = 0.0, ""
 
     def show(self, share: float, what: str, done: int, unit: str = "") -> None:
-        """Show that ``share`` of the work is done, which is ``done`` of ``unit``."""
+        """Show the ``share`` of the work that is done, and the number ``done`` of ``unit``."""
         now = time.monotonic()
         if now - self._begin < PATIENCE or now - self._last < PAUSE:
             return

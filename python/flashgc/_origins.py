@@ -1,4 +1,4 @@
-"""Places of values, so that messages name the wrong option or line. The engine words them."""
+"""The places at which values were given, for messages. The engine makes these messages' texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from flashgc import _core
 if TYPE_CHECKING:
     from flashgc.policy_files import Policies
 
-#: The place of each value (the option, or the line of a file), by the value's path.
+#: The place of each value (the option, or the line of a file), by the value's path
+#: (``drive.blocks``).
 Places = Mapping[str, str]
 
 

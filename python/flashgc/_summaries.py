@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from flashgc.foreign import for_html
 
-#: The most rows shown of a table; the number of further rows is given.
+#: The maximum number of rows shown of a table. A note gives the number of further rows.
 MOST_ROWS = 40
-#: The most characters of a name in a line of text.
+#: The maximum number of characters of a name in a line of text.
 MOST_CHARACTERS = 120
 
 
@@ -41,7 +41,7 @@ class Shows:
     """An object that is displayed as one line, and in notebooks as a table."""
 
     def _shown(self) -> Shown:
-        """The line and the table; by default, every plain value."""
+        """The line and the table. By default they show the attributes that are numbers or texts."""
         plain = [
             (
                 name.replace("_", " "),

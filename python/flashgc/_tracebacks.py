@@ -15,7 +15,7 @@ def shorten() -> None:
 
 
 def _rendered(error: FlashgcError) -> list[str]:
-    """The lines that IPython shows, without the causes of the error, which its message covers."""
+    """The lines that IPython shows, without the error's causes, since its message covers them."""
     shell = sys.modules["IPython"].get_ipython()
     alone = type(error)(*error.args)
     trace = theirs(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Conformance tests of policies in Python: those that the built-in policies must pass."""
+"""Conformance tests of policies in Python. The built-in policies must pass the same tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from flashgc import _core, _faults
 from flashgc._core import DriveError, FlashgcError, PolicyError
 from flashgc.simulation import policy_name
 
-#: Frontiers and workloads of the runs: even writes; two hot pages among cold ones; discards.
+#: Write frontiers and workloads of a victim policy's runs. The workloads are uniform writes, a few
+#: hot pages among cold ones, and uniform writes with discards.
 _FRONTIERS = ("single", "double", "compact", "pool:low=2", "mixed:low=2")
 _WORKLOADS = ("uniform", "hotcold:f=0.01,r=0.99", "0.9*uniform + 0.1*uniform:trim=1")
 _BATCHES = (1, 7, 4096)
@@ -39,7 +40,7 @@ def check_policy(policy: object) -> Conformance:
       block;
     - two drives with the same seed and writes collect the same blocks, however the writes are
       batched: all of its randomness is ``blocks.draw``, and drives share no state;
-    - with each write frontier, under even writes, hammered pages and TRIM, the drive goes on, and
+    - with each write frontier, under uniform writes, hot pages and TRIM, the drive goes on, and
       an audit of map and block table finds nothing wrong.
 
     Raises :class:`flashgc.PolicyError`, which names the fault and its place, or the policy's own
@@ -76,9 +77,9 @@ def _conformance(policy: object) -> Conformance:
 def check_placement(placement: object) -> Conformance:
     """Check ``placement``, an object or a class as :func:`flashgc.run` takes it.
 
-    - it has the verbs of a placement or arrays in their place, and names classes that there are;
+    - it has the methods of a placement, or arrays instead of them, and names classes that exist;
     - called twice, it gives the same answer: ``host`` and ``copy`` change nothing;
-    - a report on one page of a block that is being copied does not change its answers for
+    - while a collection copies a block, a report on one page does not change the answers for
       the others;
     - two drives with the same seed and writes take the same decisions, however the writes are
     batched;
@@ -130,9 +131,9 @@ def _in_batches(
     hint: str,
     of_batch: type[FlashgcError] = FlashgcError,
 ) -> int:
-    """Returns the collections of drives that differ in the size of their batches alone.
+    """Return the number of collections of drives that differ only in the size of their batches.
 
-    The message of an error ``of_batch`` names the batches.
+    The message of an error of type ``of_batch`` names the size of the batches.
     """
     outcomes = []
     for batch in _BATCHES:

@@ -31,7 +31,7 @@ PICTURES = tuple(f".{kind}" for kind in FORMATS)
 
 @contextmanager
 def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """Draw the timelines whose files are pictures, after the ``with`` block has written them."""
+    """After the ``with`` block, draw its timeline if the timeline's file is a picture."""
     values = [
         timed["timeline"]
         for timed in (config.get("timed") or {} for config in configs)
@@ -74,7 +74,7 @@ def simulate(
 ) -> _engine.Simulated:
     """Run an experiment; ``python`` has the Python policies that it names.
 
-    ``keep`` has the places of checkpoints for a single configuration. With ``leave_out``,
+    ``keep`` names the files of checkpoints; it needs a single configuration. With ``leave_out``,
     impossible combinations are listed, and the others run. Results that ``keeping`` has are not
     computed again.
     """
@@ -135,7 +135,7 @@ def _options_alone(
     default_runs: int,
     python: Policies,
 ) -> list[dict[str, Any] | None]:
-    """Return for each configuration the options that give it alone; ``None`` if there are none."""
+    """For each configuration, return the options that make only this configuration, or ``None``."""
     given = {path: value for path, value in experiment.given.items() if path != "run.jobs"}
     if "run.runs" not in given and configs[0]["runs"] != 1:
         given["run.runs"] = configs[0]["runs"]
@@ -190,9 +190,9 @@ def keeping_in(
     option: str = "results",
     expect: Callable[[int], None] | None = None,
 ) -> Keeping | None:
-    """Return the keeper of results of ``work`` in the file ``results``; ``None`` without a file.
+    """Return the :class:`Keeping` of ``work`` in the file ``results``; ``None`` without a file.
 
-    ``expect`` gets the number of runs that are missing.
+    ``expect`` is called with the number of runs whose results are not in the file.
     """
     if results is None:
         return None

@@ -17,13 +17,13 @@ from flashgc.presets import device_values
 
 @dataclass(frozen=True)
 class Experiment:
-    """One drive and one workload, or several to compare: values by path (``drive.blocks``)."""
+    """Values of options by path (``drive.blocks``): one drive and workload, or several of them."""
 
     #: The values that were given; all others have their defaults.
     given: Mapping[str, Any]
 
     def __getitem__(self, path: str) -> Any:
-        """The value as given, or the default as typed; ``None`` without either.
+        """The value as given, or else the default as typed; ``None`` if there is neither.
 
         >>> asked = experiment({"drive": {"blocks": 1000}})
         >>> asked["drive.blocks"], asked["gc.frontier"], asked["drive.times"]

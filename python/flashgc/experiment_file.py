@@ -14,11 +14,11 @@ _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
 
 _LONGEST_MESSAGE = 120
 
-#: The most bytes of an experiment file, since a trace given by mistake may have any size.
+#: The maximum number of bytes of an experiment file. A trace given by mistake may have any size.
 LONGEST = 2**20
 
-#: The most parts of a dotted key. The time of Python's parser grows with the square of their
-#: number.
+#: The maximum number of parts of a dotted key. The time of Python's parser grows with the square
+#: of this number.
 _PARTS = 32
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_PARTS}}}")
@@ -79,7 +79,7 @@ def _trace(path: Path) -> str:
 
 
 def _meant(path: Path) -> str:
-    """A hint about the file, whose name does not exist."""
+    """A hint for a file that cannot be read; its name may be the spec of a workload."""
     try:
         check("source", str(path))
         generator = not is_trace(str(path))

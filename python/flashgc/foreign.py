@@ -1,9 +1,9 @@
 """Text from others (names of files, traces, results and hosts) made safe for each medium.
 
-A name may contain control characters of a terminal, line breaks, or markup. Here is one function
-for each medium that makes it harmless; no other code does. For terminals and pipes, the command's
-standard streams escape control characters (:mod:`flashgc.terminal.guard`), so that :func:`one_line`
-only has to escape line breaks.
+A name may contain control characters of a terminal, line breaks, or markup. This module has one
+function for each medium; no other code makes such names harmless. For terminals and pipes, the
+command's standard streams escape control characters (:mod:`flashgc.terminal.guard`), so that
+:func:`one_line` only has to escape line breaks.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class _Columns:
         return numbers
 
     def ops(self) -> Any:
-        """The operations as numbers of the engine."""
+        """The operations, as the engine's numbers for them."""
         np = self._np
         role, name, _ = self._named("op", "is_read", "is_write")
         array = self._array(name)
@@ -220,7 +220,7 @@ class _Columns:
         self._check(name, array, is_whole, "a whole number below 2^53")
 
     def _scaled(self, name: str, array: Any, scale: int, *, least: int) -> Any:
-        """Numbers times ``scale`` as ``int64``; no copy if they are so already."""
+        """The numbers times ``scale``, as ``int64``; no copy if that changes nothing."""
         np = self._np
         if array.dtype.kind not in "iuf":
             raise ConfigError(

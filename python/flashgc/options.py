@@ -1,7 +1,7 @@
 """The options of an experiment, as the engine declares them: one table for all uses.
 
 The command line, experiment files, the JSON schema, the keywords of :func:`flashgc.run` and the
-reference pages are made from it. No other Python code repeats facts about an option.
+reference pages are made from this table. No other Python code repeats facts about an option.
 """
 
 from __future__ import annotations

@@ -159,10 +159,10 @@ def shown(text: str) -> str:
 
 
 def announce(texts: Iterable[tuple[str, str]]) -> None:
-    """Report on stderr which code the files at these places run, once for each content.
+    """Report on stderr the policies in Python that files name, once for each content of their code.
 
-    ``texts`` are policies with their places. A policy typed by the user, or passed to a function,
-    is not reported, because the user knows of it.
+    ``texts`` has the text and the place of each policy. A policy typed by the user, or passed to a
+    function, is not reported, because the user knows of it.
     """
     files: dict[tuple[str, str], list[str]] = {}
     for text, place in texts:

@@ -73,14 +73,14 @@ def device_values() -> Mapping[str, Mapping[str, Mapping[str, Scalar]]]:
     return {device.name: device.values for device in devices()}
 
 
-#: The least number of blocks in a plane of a scaled preset, and of spare ones among them. Two
-#: blocks stay erased, and the host and a collection each have one open.
+#: The minimum numbers of blocks and of spare blocks in a plane of a scaled preset. Two blocks stay
+#: erased, one is open for the host, and one is open for a collection.
 LEAST_BLOCKS, LEAST_SPARE = 16, 6
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A preset on a drive of another size: the same dies and blocks, but fewer."""
+    """A preset scaled to a smaller drive: it has fewer of the preset's dies, planes and blocks."""
 
     device: str
     #: The number of parts of each kind: ``channels``, ``ways``, ``dies``, ``planes``.

@@ -51,10 +51,10 @@ def trace_record(
     """Run ``program`` (its name or path, then its arguments) and write its references to pages.
 
     ``target`` is in the format ``pages``, compressed if its name ends in ``.zst`` or ``.gz``.
-    ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` omits references
-    that make no difference to an LRU memory of this many pages or more (64 by default; 0 omits only
-    repeated references in a row to one page). After ``accesses`` accesses, or when stopped by
-    Ctrl-C or ``control``, the program is ended and the file holds the references so far.
+    ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. With ``filter`` = n (64 by
+    default), references that make no difference to an LRU memory of n pages or more are omitted; 0
+    omits only repeated references in a row to one page. After ``accesses`` accesses, or when
+    stopped by Ctrl-C or ``control``, the program is ended and the file holds the references so far.
 
     Only the program itself is recorded, not the programs that it starts. Its standard input and
     output are those of this process. The program runs some hundred times slower. Raises

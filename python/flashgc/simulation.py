@@ -56,16 +56,18 @@ class PlacementRule(Protocol):
     def host(self) -> Callable[..., int] | NDArray[numpy.uint8]:
         """``host(page, stream, old, now)`` returns the class of a page that the host writes.
 
-        ``old`` is the class of the page's old data. After ``now`` there may be a parameter
-        ``old_block``, which gets their block. It may also be an array with the class of each page.
+        ``old`` is the class of the page's old data. After ``now``, the method may have a parameter
+        ``old_block``; it gets the block of the old data. ``host`` may also be an array with the
+        class of each page.
         """
 
     @property
     def copy(self) -> Callable[..., int] | NDArray[numpy.uint8]:
         """``copy(page, from_, zombie, now)`` returns the class of a page that a collection copies.
 
-        ``from_`` is the class of the victim. After ``now`` there may be a parameter ``from_block``,
-        which gets the victim's number. It may also be an array with the class of each page.
+        ``from_`` is the class of the victim. After ``now``, the method may have a parameter
+        ``from_block``; it gets the victim's number. ``copy`` may also be an array with the class of
+        each page.
         """
 
 
@@ -73,8 +75,8 @@ class PlacementRule(Protocol):
 #: ``pick``; or a class of such objects, from which every run makes one.
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
 
-#: The spec of a placement; an object that is one, which is copied for every run; or a class of such
-#: objects, from which every run makes one.
+#: The spec of a placement; an object that is a placement, of which every run gets a copy; or a
+#: class of such objects, from which every run makes one.
 Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 
@@ -158,7 +160,10 @@ def compare(
     control: Control | None = None,
     **options: Unpack[CompareKeywords],
 ) -> Comparison:
-    """Run one workload under several policies and rank them, lowest write amplification first.
+    """Run one workload under several policies and rank them by their figure, the lowest first.
+
+    The figure is write amplification; for drives with a clock, the mean response time; with a VM
+    page cache, the time on flash.
 
     Options are those of :func:`run`. Options that :class:`flashgc.keywords.CompareKeywords` accepts
     as lists may have several values, and every combination is run. There are 5 runs of each unless

@@ -18,7 +18,7 @@ from flashgc.results import TraceStat
 from flashgc.units import parse_page_size
 
 Path: TypeAlias = str | os.PathLike[str]
-#: Rules that turn requests into pages and leave no page out.
+#: The rules for the pages of a request under which no page of the trace is left out.
 AllPages: TypeAlias = Literal["covered", "rounded"]
 #: The smallest and the largest value of each number for a synthetic trace.
 _SYNTHESIZED = {
@@ -173,13 +173,13 @@ def trace_convert(
 
     The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
     optionally followed by ``.zst`` or ``.gz``. A copy in the first two has every request, including
-    flushes and events. A copy in ``.pages`` has the page of each reference; a note has their
-    number. ``page_size`` and ``filter`` are those of :func:`flashgc.trace_record`, for ``.pages``:
-    by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps the trace's
-    own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a dirty
-    event: the host has changed the page in its cache and will write it later. ``devices``,
-    ``blkparse_action``, ``columns``, ``layout``, ``disorder`` and ``relations`` are those of
-    :class:`flashgc.Trace`.
+    flushes and events. A copy in ``.pages`` has pages instead of addresses, and omits some of the
+    references in a row to one page; a note gives the numbers before and after. ``page_size`` and
+    ``filter`` are those of :func:`flashgc.trace_record`, for ``.pages``: by default 2 KiB and 0, or
+    those of a ``.pages`` source. ``native_devices`` keeps the trace's own device numbers; otherwise
+    they are ranked. ``as_dirty`` turns every write into a dirty event: the host has changed the
+    page in its cache and will write it later. ``devices``, ``blkparse_action``, ``columns``,
+    ``layout``, ``disorder`` and ``relations`` are those of :class:`flashgc.Trace`.
 
     A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` cannot hold the
     size of the recorded drive, or the fact that requests are memory references. ``leave_out``

@@ -103,5 +103,5 @@ def format_time(us: float) -> str:
             return f"{format_count(count)} {unit}"
         if count >= 0.9995:
             return f"{count:#.3g}".rstrip(".") + f" {unit}"
-    # A mean in nanoseconds has no more digits; smaller values are rounding errors.
+    # Values below 0.0005 ns are rounding errors.
     return f"{us * 1e3:.3g} ns" if us >= 5e-7 else "0 ns"
