@@ -45,7 +45,7 @@ def save(name, content, requests, file="example"):
 
 
 def fit(step=1, unit=512, discards=False, device=None, largest=1 << 62):
-    """The requests that a format can hold, with rounded times, and with one device if given."""
+    """The requests that a format can hold, with rounded times; all for `device`, if given."""
     kept = []
     for time, op, offset, size, dev in REQUESTS:
         if (op == "D" and not discards) or offset % unit or size % unit or offset > largest:
@@ -77,7 +77,7 @@ def text_formats():
         [(t, o, a, s, d if d == 3 else d + 65536) for t, o, a, s, d in rs],
     )
 
-    # The same requests in the layout that other programs export.
+    # The same requests with the separators and quotes of files that other programs export.
     lines = [
         (t // 100, "src" if d < 3 else "web", d, WORD[o], a, s, 1000 + s) for t, o, a, s, d in rs
     ]
@@ -212,7 +212,7 @@ def text_formats():
     named = "".join(f"{a // 512},{code[o]},x,{s},{t // 1000}\n" for t, o, a, s, _ in rs)
     (Path("corpus") / "cloudphysics" / "named").write_text("lbn,cmd,vm,len,time\n" + named)
 
-    # Only whole pages: other sizes could also be FlashSim's.
+    # Only whole pages: a reader could take requests of other sizes for FlashSim's.
     rs = fit(step=1000, unit=4096)
     save(
         "disksim",
@@ -237,7 +237,7 @@ def text_formats():
     )
     (Path("corpus") / "ssdsim" / "hashes").write_text(hashed)
 
-    # One more request follows its predecessor: such runs distinguish pages from DiskSim's sectors.
+    # The last request begins where another one ends, so sizes are pages, not DiskSim's sectors.
     rs = [r for r in fit() if r[3] % 4096 == 0] + [(7_000_100_000, "W", 1_064_960, 4096, 3)]
     save(
         "flashsim",
@@ -326,7 +326,7 @@ def blktrace():
         out = record(order, 0, 0, 0, 1 << 26, 0, 0, struct.pack(order + "II", 5, 7))  # a time
         for i, (t, o, a, s, d) in enumerate(rs):
             for action in (queue, issue, complete):
-                # The data after every other event have its control group.
+                # The data behind every other event is the number of its control group.
                 data, group = (struct.pack(order + "Q", 1), 1 << 8) if i % 2 else (b"", 0)
                 told = action | group | kind[o]
                 out += record(order, t, a // 512, s, told, 8 << 20 | d, i % 2, data)
@@ -420,7 +420,7 @@ def lackey():
 
 
 def pg_waldump():
-    """Records as PostgreSQL 15 prints them, with no block, one, and several, and commits."""
+    """Records as PostgreSQL 15 prints them: of no, one and several blocks, and of commits."""
     head = "rmgr: {:<11} len (rec/tot):     54/  7134, tx:        735, lsn: 0/02DCD148, prev "
     head += "0/02DCD020, desc: {}"
     # Blocks, or the end of a transaction with its time in us after the first end. The third end is

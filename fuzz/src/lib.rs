@@ -1,6 +1,7 @@
 //! The code of the fuzz targets. Traces are read to the end, once strictly and once without bad
 //! lines: no input may panic, hang, or make requests that end beyond 2^63. Bytes at the control
-//! socket are one request or none, and a request has one form. NVMe/TCP bytes must be answered.
+//! socket are refused, or are one request that encodes to the same bytes. Bytes from an NVMe/TCP
+//! host must be answered without a panic.
 
 use std::io::Cursor;
 use std::sync::LazyLock;
@@ -53,7 +54,8 @@ fn read(format: Option<&'static Format>, data: &[u8]) {
             for request in &block {
                 assert!(request.offset.checked_add_unsigned(request.size).is_some());
             }
-            // Only small requests are counted by page: a few lines can ask for gigabytes of pages.
+            // The statistics count every page, and a few lines can name gigabytes of pages. So
+            // requests of 1 MiB or more are left out.
             block.retain(|request| request.size < 1 << 20);
             if stat.add(&block, |_, _| {}).is_err() {
                 break;
