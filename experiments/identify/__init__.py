@@ -1,1 +1,1 @@
-"""Simulated drives, and how often `flashgc identify` is right on them."""
+"""Measures on simulated drives how often `flashgc identify` is right."""

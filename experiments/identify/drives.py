@@ -1,4 +1,7 @@
-"""Simulated drives, with a scheme of the list or another one, measured with an error."""
+"""Simulated drives, whose write amplification is measured with a random error.
+
+A drive has a scheme of the list of `flashgc identify`, or a rule that the list lacks.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class BuiltDrive:
 
     set: str
     case: int
-    #: The family of its rule, or `list`.
+    #: The family of the rule; `list` if the scheme is in the list.
     family: str
     name: str
     spare: float
@@ -45,7 +48,7 @@ class BuiltDrive:
 
     @property
     def title(self) -> str:
-        """The name of its curve."""
+        """The name of the drive's curve."""
         return f"{self.set} {self.case}: {self.name}, {self.spare:.1%}"
 
 
@@ -69,7 +72,7 @@ def unknown(case: int, size: Size) -> BuiltDrive:
         options = rules.options(rule, frontier, size.blocks)
         name = f"{rule.name} {frontier}"
         drive = BuiltDrive(UNKNOWN, case, rule.family, name, spare, None, options)
-        # Random selection has 1 / spare under uniform writes, and less under others.
+        # The amplification of random selection: 1 / spare for uniform writes, less for others.
         tried = (amplification(drive, condition(name, _CAPACITY), size) for name in _PLAUSIBLE)
         if all(value < 1 / spare for value in tried):
             return drive

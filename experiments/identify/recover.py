@@ -9,7 +9,7 @@ seeds. A *known* drive has a scheme of the list. An *unknown* one has a rule of 
 not in the list, so any best explanation of it is false.
 
 `--write` writes `found.json`, from which the command takes the rate that it prints. Finished
-simulations are in the cache, so a stopped call goes on.
+simulations are in the cache, so the next call continues a stopped one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Study:
         self.curves = Curves(self.size, cache=kept, jobs=1, show=self.bars.show)
 
     def identified(self, drives: Sequence[Drive]) -> tuple[Search, list[Identified]]:
-        """The search, and each drive with its explanations; the spare factors are absolute."""
+        """The search, and the explanations of each drive by absolute write amplifications."""
         groups = [(drive,) for drive in drives]
         search = Search(groups, self.tried, self.curves, relative=False)
         search.perform()
@@ -71,7 +71,11 @@ class Study:
         return [row(drive, identified) for drive, identified in zip(drives, outcomes, strict=True)]
 
     def decided(self, drives: Sequence[BuiltDrive], most: int) -> list[dict[str, Any]]:
-        """Drives of the list, measured on one more workload: the named one, or a random one."""
+        """Counts the possible schemes of drives before and after one more workload is measured.
+
+        The further workload is the recommended one, or for comparison a random one. At most
+        ``most`` drives are measured further, and only those with several possible schemes.
+        """
         measured = [self.bench.measured(drive, self.workloads) for drive in drives]
         search, identified = self.identified(measured)
         cases = []
@@ -147,7 +151,7 @@ def study(
     workloads: Sequence[str] = WORKLOADS,
     quiet: bool = True,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The document of `found.json`, and the drives that were measured further."""
+    """The document of `found.json`, and a row for each drive measured on one more workload."""
     size = QUICK if quick else Size()
     tried = [parse(name) for name in names] or list(schemes())
     listed = [known(case, tried, size) for case in range(known_drives)]

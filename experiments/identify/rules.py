@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flashgc.studies.identifying.schemes import VICTIMS, Scheme
 
-#: Blocks that may not be picked have this mark in place of a count. It exceeds every count.
+#: The value in place of the valid count of a block that may not be picked; above every count.
 _MARK = 0x8000
 
 
@@ -28,13 +28,13 @@ def emptiest(blocks: Any, among: NDArray[np.bool_]) -> int:
 
 @dataclass
 class Mixture:
-    """Greedy with this probability, another rule otherwise."""
+    """Greedy with ``probability``, and otherwise the rule ``other``."""
 
     probability: float
     other: str
 
     def pick(self, blocks: Any) -> int:
-        """Picks by greedy if a random block's number is below the probability's share."""
+        """Picks by greedy if a random block number is below ``probability * len(blocks)``."""
         candidates = blocks.valid < _MARK
         coin, drawn = blocks.draw(2)
         if coin < self.probability * len(blocks):
@@ -44,7 +44,11 @@ class Mixture:
 
 @dataclass
 class AgeCap:
-    """Greedy among blocks younger or older than an age, or until the oldest block exceeds it."""
+    """Greedy with a limit on the age of blocks.
+
+    Kind ``younger`` or ``older``: greedy among the blocks that are younger or older than the limit.
+    Kind ``deadline``: the oldest block if it is older than the limit, otherwise greedy.
+    """
 
     #: ``younger``, ``older`` or ``deadline``.
     kind: str
@@ -68,7 +72,7 @@ class AgeCap:
 
 @dataclass
 class Threshold:
-    """The first block with few valid pages, by closing time or by number after the last victim."""
+    """Picks a block with few valid pages: the oldest, or the next number after the last victim."""
 
     #: ``oldest`` or ``hand``.
     order: str

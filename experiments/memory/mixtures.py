@@ -29,7 +29,10 @@ SPACE = 1 << 48
 
 
 def references(program: str, number: int, work: Path) -> list[str]:
-    """The references of a program as lines of Valgrind's lackey, in its own part of the memory."""
+    """The references of a program as lines of Valgrind's lackey.
+
+    Each program has its own part of the address space.
+    """
     text = work / f"{program}.csv"
     trace_convert(RECORDED / f"{program}.pages.zst", text, leave_out="references")
     parts = []

@@ -1,7 +1,8 @@
 """``flashgc device up`` and ``exec`` with ``--host nvme-tcp``, whose steps run in the guest.
 
-The guest has the files of this machine by 9p, read-only, with folders of its own over ``/tmp`` and
-``/run``. So flashgc and its Python are those that run this script; they must not lie in these two.
+The guest mounts the files of this machine by 9p, read-only; only ``/tmp`` and ``/run`` are the
+guest's own. So the guest uses the flashgc and the Python that run this script. Neither may lie in
+``/tmp`` or ``/run`` of this machine.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def verdict(play: Play, printed: list[str]) -> int:
 
 
 def served(file: Path, address: str) -> tuple[subprocess.Popen[str], list[str]]:
-    """Start a target in a process of its own. Return it with its address and the drive's name."""
+    """Start a target process. Return it, and the target's address and the drive's name."""
     words = (sys.executable, "-c", TARGET, str(file), address)
     target = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert target.stdout is not None
@@ -116,7 +116,10 @@ def served(file: Path, address: str) -> tuple[subprocess.Popen[str], list[str]]:
 
 
 def killed(root: Path, initramfs: Path, file: Path, play: Play, timeout: float) -> int:
-    """Kill the target as the guest writes, and start it again. Return 1 if flushed data are old."""
+    """Kill the target as the guest writes, and start it again, several times.
+
+    Return 1 if a step failed that should not, or if kills or unsafe shutdowns are missing.
+    """
     Device.create(file, **play.drive).close()
     target, (address, name) = served(file, "127.0.0.1:0")
     guest = subprocess.Popen(

@@ -33,7 +33,7 @@ def words(
 
 
 def environment(root: Path) -> dict[str, str]:
-    """Return the environment of qemu, which loads modules of its own."""
+    """Return the environment of qemu, with the folder of its modules."""
     return {**os.environ, "QEMU_MODULE_DIR": str(root / "usr/lib/x86_64-linux-gnu/qemu")}
 
 

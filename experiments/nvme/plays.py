@@ -1,6 +1,6 @@
 """The steps of each play in the guest, and the conditions on their output.
 
-``NQN`` and ``PORT`` are those of the drive, ``AT`` the words that name its address.
+In the steps, ``$NQN`` is the NVMe name of the drive, and ``$PORT`` its port.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ nvme disconnect -n $NQN
 KILL = "the target may be killed"
 #: The number of kills in each part of the play.
 KILLS = 10
-#: The number of parts, in which a program or a file system flushes.
+#: The number of parts of the play. In each, fio or a program on a file system flushes.
 PARTS = 4
 
 
@@ -121,7 +121,7 @@ def outlasting(work: str) -> str:
 
 
 def killed() -> str:
-    """Return the steps of a host that outlives its target, which is killed as it writes."""
+    """Return the steps of a host that writes while its target is killed and started again."""
     patient = f"{CONNECT} --reconnect-delay=1 --ctrl-loss-tmo=600"
     blocks = (
         "fio --name=blocks --filename=/dev/nvme0n1 --direct=1 --ioengine=libaio --rw=randwrite "
