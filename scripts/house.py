@@ -5,10 +5,11 @@
 prints a table with a column for each ROOT: this clone by default, or another (`git worktree add`).
 
 - **lines**: of code, without blanks, comments, docstrings and tests.
-- **arrows back**: uses of what a parent folder declares, by a file in it. `structure.py` leaves
+- **arrows back**: dependencies of a file on its parent folder's own file. `structure.py` leaves
   them out of its circles.
-- **files crossed by**: files that have the functions of a path in `PATHS`. Each function must
-  exist, and an earlier one must name it; functions that break this rule follow the number.
+- **files crossed by**: the number of files that have the functions of a path in `PATHS`. Each
+  function must exist, and an earlier one must name it. Functions that break this rule follow the
+  number.
 - **files that name**: sources, without tests, that contain an identifier.
 """
 

@@ -23,12 +23,12 @@ HOT = numpy.linspace(0.01, 0.99, POINTS)
 
 
 def grid(name: str, **parameters: Any) -> Callable[[], object]:
-    """Write amplification of one model on one core."""
+    """Returns a function that computes a model's write amplification on one core."""
     return lambda: model.write_amplification(name, jobs=1, **parameters)
 
 
 def one(name: str, **parameters: Any) -> Callable[[], object]:
-    """All figures of one model at one point."""
+    """Returns a function that computes all figures of a model at one point."""
     return lambda: model.evaluate(name, **parameters)
 
 

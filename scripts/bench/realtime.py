@@ -97,7 +97,7 @@ def fio(disk: Path, kind: str, depth: int, seconds: int) -> dict[str, Any]:
 
 
 def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dict[str, list[float]]:
-    """Reads or writes of random pages, ``depth`` at a time. Return their latencies in us by kind.
+    """Reads or writes random pages, ``depth`` at a time. Returns the latencies in us by operation.
 
     ``kind`` is `randread`, `randwrite` or `randrw`, with the meaning of fio.
     """
@@ -125,7 +125,10 @@ def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dic
 
 
 def by_nvme(line: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
-    """Return the figures of a host at the address that ``line`` names, in the shape of fio's."""
+    """Runs an NVMe/TCP host; returns its figures in the form of fio's output.
+
+    ``line`` is the server's line with the address and the name of the drive.
+    """
     _, address, name = line.split()
     pages = BLOCKS * PAGES_PER_BLOCK * 8 // 10
     with connected(address, name) as (_, queue):

@@ -44,7 +44,7 @@ def milliseconds(command: Sequence[str], environment: Mapping[str, str]) -> floa
 def main() -> None:
     """Measures, and prints a table."""
     python = Path(sys.executable)
-    # Users have compiled files, so this setting of the environment is dropped.
+    # Users have compiled modules, so the setting that forbids them is left out.
     usual = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     folders = sys.argv[1:] or [""]
     print(

@@ -3,7 +3,7 @@
     .venv/bin/python scripts/bench/sweeps.py [CELLS] [RESULTS]
 
 The first figure is the CPU time of ``flashgc sweep`` for each of CELLS tiny cells (10,000), with
-their simulations. The second one is that of the same command again, which finds all results. Then
+their simulations. The second figure is that of the repeated command, which finds all results. Then
 RESULTS results (1,000,000) are put into a file, and the longest of four queries is timed.
 """
 

@@ -1,14 +1,14 @@
 """The share of differences, times and found values that hold the truth: ``make coverage``.
 
-- **pairs**: two random schemes on a random workload. The interval of their difference, by default
-  and with 5 runs, holds the difference of long runs.
+- **pairs**: two random schemes on a random workload. The interval of their difference, from 5 runs
+  of the default length, holds the difference of long runs.
 - **equal**: one scheme with different seeds. Any claimed difference is false.
-- **timed**: the intervals of 5 runs, for mean, 99th and 99.9th percentile of reads and requests
-  per second, hold the means of all other seeds together.
-- **found**: the bracket of ``find`` holds the least value of long runs.
+- **timed**: the intervals of 5 runs hold the mean over all seeds. The figures are the mean latency
+  of all requests, the 99th and 99.9th percentile of reads, and the requests per second.
+- **found**: the bracket of ``find`` holds the least spare factor that long runs find.
 
-``python -m scripts.coverage.differences pairs --count 200`` prints a line. It ends with 1 if fewer
-than 93 of 100 hold, or more than 6 of 100 are claimed of equal ones.
+``python -m scripts.coverage.differences pairs --count 200`` prints a line. The exit code is 1 if
+fewer than 93% hold, or if a difference is claimed for more than 6% of the equal schemes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def drawn(seed: int) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
 
 
 def pairs(count: int) -> Counts:
-    """Counts differences of two schemes, and those whose interval misses that of long runs."""
+    """Counts differences of schemes, and those whose interval misses the one of long runs."""
     wrong = judged = 0
     for seed in range(1, count + 1):
         workload, drive, pair = drawn(seed)
@@ -76,7 +76,10 @@ def pairs(count: int) -> Counts:
 def long_run(
     workload: str, drive: dict[str, Any]
 ) -> Callable[[dict[str, Any], flashgc.Result], tuple[float, float]]:
-    """A function for mean and half interval of a run of 20 times the length, with another seed."""
+    """Returns a function that runs a scheme 20 times as long, with another seed.
+
+    The function returns the mean and half the interval.
+    """
 
     def level(scheme: dict[str, Any], result: flashgc.Result) -> tuple[float, float]:
         pages = 20 * result.host_pages // 5
@@ -121,7 +124,7 @@ JUDGED = ("all_mean_us", "read_p99_us", "read_p99_9_us", "requests_per_second")
 
 
 def timed(count: int) -> Counts:
-    """Counts figures of 5 timed runs, and those whose interval misses the mean of all others."""
+    """Counts figures of 5 timed runs, and those whose interval misses the mean over all seeds."""
     wrong = judged = 0
     for cell in timed_cells():
         figures = [
@@ -142,7 +145,7 @@ def timed(count: int) -> Counts:
 
 
 def found(count: int, writes: str = "2000x") -> Counts:
-    """Counts searches for the least spare, and those whose bracket misses that of long runs."""
+    """Counts searches for the least spare factor, and those that miss the one of long runs."""
     options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
     best = flashgc.find(
         "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes=writes, seed=9

@@ -1,6 +1,6 @@
 """The share of followed hints that cure their finding: ``make coverage``.
 
-Random configurations run. Each finding with a hint is followed, as its words say: an option gets
+Random configurations run. Each hint of a finding is followed as its words say: an option gets
 the value that the hint names, is left out, or gets more or less of what it has. The configuration
 runs again, and the finding is cured if it is gone. The table has the share of each finding.
 """

@@ -1,9 +1,9 @@
 """The share of intervals of steady results that hold the truth: ``make coverage``.
 
-Every victim policy, placement and named scheme runs on seven workloads and three drives, by
-default and from many seeds. The truth of a cell is the mean of runs 20 times as long as its
-longest steady one, if their halves agree. A cell without a steady run has no truth. A cell's
-outcomes are one line of ``coverage/intervals.jsonl``; a stopped campaign goes on after the last
+Every victim policy and placement runs on seven workloads and three drives, with the default length
+and many seeds. The truth of a cell is the mean of two runs, each 20 times as long as the measured
+part of the cell's longest steady run. A cell without a steady run has no truth. A cell's outcomes
+are one line of ``coverage/intervals.jsonl``; a stopped campaign goes on after the last
 line. ``python -m scripts.coverage.intervals --table`` prints the table of docs/steady.md.
 """
 
@@ -47,7 +47,7 @@ LEFT_OUT = ("fdp", "oracle", "z-greedy", "z-cost-benefit", "fixed")
 
 
 def schemes() -> Iterator[tuple[str, str]]:
-    """Every victim policy alone, every placement with two policies, and every named couple."""
+    """Yields every victim policy alone, and every placement with two victim policies."""
     for victim in registry.policies():
         if victim.name not in LEFT_OUT:
             yield victim.name, "none"
@@ -93,7 +93,7 @@ def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
     common = {"cell": cell, "found": outcomes, "writes": longest, "seconds": spent / seeds}
     if longest == 0:
         return {**common, "truth": None}
-    # The truth: two runs of other seeds, together ``times`` as long as the longest run.
+    # The truth: two runs of other seeds, each ``times`` as long as the longest measured part.
     pages = times * longest // 2
     runs = [
         flashgc.run(**given, seed=10_000 + run, runs=1, warmup=longest, writes=pages)
@@ -103,7 +103,7 @@ def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
     return {
         **common,
         "truth": statistics.fmean(run.write_amplification for run in runs),
-        # Half the interval of the truth, from the halves of the two runs.
+        # Half the interval of the truth, from the first and second halves of both runs.
         "truth_half": 3.18 * statistics.stdev(halves) / 2,
     }
 
@@ -142,7 +142,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 
 def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
-    """By scheme: results, steady ones, intervals of these that miss the truth, and far ones.
+    """Counts by scheme: all results, steady results, those of them that miss, and that are far off.
 
     An interval misses if it does not overlap with the interval of the truth. It is far off if the
     distance is more than 3 half widths.

@@ -3,7 +3,7 @@
 Series with a known truth are given to two tests: the rule for passes of a trace, which adds passes
 until they are steady, and the test of the time per request. SERIES (default 2000) of each kind are
 made from fixed seeds. The first table has the share of series that the rule calls steady; the share
-whose interval misses the final level; the share of both, which mislead; and the mean number of
+whose interval misses the final level; the share with both, which mislead; and the mean number of
 passes. docs/validation.md has the figures.
 """
 
@@ -55,7 +55,7 @@ def turns(share: float, period: int) -> Shape:
     return lambda index: share * (index % period - (period - 1) / 2) / period
 
 
-#: Name, standard deviation, memory, shape.
+#: Series of passes: name, standard deviation and memory of the noise, shape.
 PASSES: tuple[tuple[str, float, float, Shape], ...] = (
     ("noise 0.2%", 0.002, 0, flat),
     ("noise 1%", 0.01, 0, flat),
@@ -74,7 +74,7 @@ PASSES: tuple[tuple[str, float, float, Shape], ...] = (
     ("transient 3%, gone in 100 passes", 0.01, 0, decay(0.03, 100)),
 )
 
-#: Name, standard deviation, memory, shape over the INTERVALS, whether it is steady.
+#: Runs of a generator: as above, with the shape over the INTERVALS, and `True` if steady.
 RUNS: tuple[tuple[str, float, float, Shape, bool], ...] = (
     ("noise 0.2%", 0.002, 0, flat, True),
     ("noise 1%", 0.01, 0, flat, True),

@@ -189,7 +189,7 @@ def agrees_in_words(printed: str, now: str) -> bool:
 
 @cache
 def can(needs: str | None) -> bool:
-    """Returns `True` if blocks that need this can be run here."""
+    """Returns `True` if this machine has the feature ``needs`` of a block."""
     from flashgc import DriveError
     from flashgc.device import mounts
     from flashgc.device.live import demo
@@ -229,7 +229,10 @@ def _words(line: str) -> str:
 
 
 def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-untyped-def]
-    """The index of each line in the output, `None` for `...`; `None` if the lines do not match."""
+    """For each line of ``before``, the index of its line in ``now``, or `None` for `...`.
+
+    Returns `None` if the lines do not match.
+    """
 
     @cache
     def follow(i: int, j: int) -> tuple[int | None, ...] | None:

@@ -61,7 +61,7 @@ def _number(text: str) -> float | None:
 
 
 def roundings(path: Path) -> dict[str, str]:
-    """For each trace, the bytes of whole pages per byte written."""
+    """For each trace, the bytes of the pages that its writes touch, per byte written."""
     return {line["workload"]: line["rounding"] for line in lines_of(path)}
 
 

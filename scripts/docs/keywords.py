@@ -14,7 +14,7 @@ from pathlib import Path
 from flashgc.options import OPTIONS, Option, default_of, help_of
 
 TARGET = Path(__file__).resolve().parent.parent.parent / "python" / "flashgc" / "keywords.py"
-#: Options that are parameters of their own.
+#: Options that the functions take as positional parameters.
 _POSITIONAL = ("source", "victim")
 #: The Python types of values, by kind.
 _TYPES = {

@@ -55,7 +55,7 @@ _VALUES = {
     "Merges": "results.Merges",
     "FullConfig": "results.Config",
 }
-#: Fields of documents for which Python has properties or classes of its own.
+#: Fields of a result's JSON for which properties or classes are written by hand.
 _OWN = {"page_amplification", "timed", "groups"}
 _Entry = Mapping[str, Any]
 

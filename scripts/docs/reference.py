@@ -40,7 +40,7 @@ PAGES = Path(__file__).parent / "pages"
 MARK = re.compile(r"<!-- (\w+) -->")
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
-#: The file that names, for each finding, the test that detects a wrong version.
+#: The file that names, for each finding, the test that detects a wrong version of its rule.
 NOTICED = Path(__file__).parent.parent / "statements/noticed.json"
 
 

@@ -65,7 +65,7 @@ TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 
 
 def _typed(options: Options) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """The options in the command's form: values by section, and the place of each."""
+    """Returns the values by section of the experiment file, and the flags by path in that file."""
     values: dict[str, dict[str, Any]] = {}
     for key, value in options.items():
         values.setdefault(find(key).section, {})[key] = value
@@ -78,7 +78,7 @@ def _simulated(options: Options) -> None:
 
 
 def _counting(options: Options) -> None:
-    # A mapping with its own blocks takes no frontier. References to memory have another length.
+    # FAST has its own log blocks and takes no frontier. Runs of memory references end by requests.
     own = str(options.get("mapping")).startswith("fast")
     usual: Options = {} if own else {"frontier": "pool:low=2"}
     length: Options = {"requests": 10} if "vm_page_cache" in options else {"writes": "10"}
@@ -120,7 +120,7 @@ def _reason(use: Callable[[Options], None], options: Options) -> str | None:
 def refusals(
     use: Callable[[Options], None], features: Sequence[Options]
 ) -> Iterator[tuple[str, str | None, str]]:
-    """The options that a drive refuses, alone and in pairs: the names, and the reason."""
+    """Yields each option, and each pair, that a drive refuses: the names, and the reason."""
     taken = []
     for options in features:
         if (why := _reason(use, options)) is None:
@@ -135,7 +135,7 @@ def refusals(
 
 
 def _of_drive(drive: str, options: Options) -> Options:
-    """The options with the additional ones that this kind of drive needs."""
+    """The first option, with those of the others that this kind of drive takes."""
     first = next(iter(options))
     return {
         key: value

@@ -32,12 +32,12 @@ class Cells:
 
     @cached_property
     def workloads(self) -> tuple[str, ...]:
-        """All of them, in the file's order."""
+        """All workloads, in the order of the file."""
         return tuple(dict.fromkeys(work for work, _, _ in self.figures))
 
     @cached_property
     def schemes(self) -> tuple[str, ...]:
-        """All of them, in the file's order."""
+        """All schemes, in the order of the file."""
         return tuple(dict.fromkeys(scheme for _, scheme, _ in self.figures))
 
     @cached_property

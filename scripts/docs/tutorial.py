@@ -78,7 +78,7 @@ def ordered(root: Path) -> dict[Path, str]:
 
 
 def stale(root: Path) -> list[Path]:
-    """The files whose order is not that of the list."""
+    """The files that do not agree with the order of the list."""
     files = ordered(root)
     return [name for name, text in files.items() if (root / name).read_text("utf-8") != text]
 

@@ -33,7 +33,7 @@ import flashgc
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: The number of requests of a random trace, enough for evidence.
+#: The number of requests of a random trace: enough for the detection of its format.
 REQUESTS = 80
 
 #: A request: time in nanoseconds, operation, offset, size, device.

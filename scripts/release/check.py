@@ -63,7 +63,9 @@ def output(*command: str | Path, folder: str) -> str:
 
 
 def check(package: Path, papers: Path | None) -> str:
-    """Installs a package; returns the version and the digest of a run, by command and Python.
+    """Installs a package; returns its version and the digest of a run.
+
+    The command and the Python module must agree on both.
 
     The module must have no wrong engines. Every command but ``reproduce`` must run before the
     package ``papers`` is installed.

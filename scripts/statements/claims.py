@@ -131,7 +131,10 @@ def spare_kept_erased(case: Case) -> Iterator[str]:
 
 
 def burst(case: Case) -> Iterator[str]:
-    """The programmed pages exceed those of erased blocks, plus a block per run, by over 5%."""
+    """The finding is present if more than 5% of the programmed pages were not yet erased again.
+
+    One block of each run counts as erased.
+    """
     result = case.result
     programs = result.host_pages + result.copied_pages
     freed = (result.erases + case.given["runs"]) * case.block
@@ -142,7 +145,7 @@ def burst(case: Case) -> Iterator[str]:
 
 
 def overload(case: Case) -> Iterator[str]:
-    """In a run of twice the length, about twice as many requests wait."""
+    """In a run of twice the length, at least 1.3 times as many requests wait."""
     if not case.has("overload"):
         return
     (finding,) = (other for other in case.result.findings if other.id == "overload")
@@ -167,7 +170,7 @@ def unsteady(case: Case) -> Iterator[str]:
 
 
 def steady(case: Case) -> Iterator[str]:
-    """A steady run has the amplification of a much longer run."""
+    """A steady run has the write amplification of a much longer run."""
     result = case.result
     if not result.steady or case.is_trace or result.write_amplification_ci95 is None:
         return
@@ -185,7 +188,10 @@ def steady(case: Case) -> Iterator[str]:
 
 
 def large_enough(case: Case) -> Iterator[str]:
-    """A steady drive without a finding on its size has the figure of one 16 times as large."""
+    """A drive without a finding on its size has the write amplification of one 16 times as large.
+
+    Only steady runs of greedy under uniform writes are compared.
+    """
     small = case.has("few-blocks") or case.has("spare-kept-erased")
     greedy = case.given["victim"].startswith("greedy") and case.given["workload"] == "uniform"
     if small or not greedy or case.is_timed or not case.result.steady:
@@ -220,7 +226,7 @@ def interrupted(case: Case) -> Iterator[str]:
 
 
 def few_rounds(case: Case) -> Iterator[str]:
-    """Collections went from the low to the high mark fewer than 20 times per unit."""
+    """The finding is present if a plane had under 20 rounds from the low to the high mark."""
     timed = case.result.config.timed or {}
     marks = (timed.get(key) or timed.get("gc_low") or 0 for key in ("gc_low", "gc_high"))
     low, high = (int(str(mark)) for mark in marks)
@@ -252,7 +258,7 @@ def suspended_no_more(case: Case) -> Iterator[str]:
 
 
 def writes_in_cache(case: Case) -> Iterator[str]:
-    """The write cache keeps more than a tenth of the writes, by the pages that left it."""
+    """If the finding is present, the write cache can hold at least a tenth of the writes."""
     size = int(case.given.get("write_cache", 0))
     if not case.is_timed or case.given["workload"] != "uniform":
         return

@@ -40,7 +40,7 @@ WRONG = "the moon is made of pages"
 
 
 def install(folder: str, wrong: str) -> None:
-    """Falsifies findings of the rule ``wrong``; if it is empty, records which test makes which."""
+    """Falsifies findings of the rule ``wrong``; without a rule, records the tests of findings."""
     from flashgc.results.findings import Finding
 
     begin = Finding.__init__
@@ -63,7 +63,7 @@ def install(folder: str, wrong: str) -> None:
 
 
 class Plugin:
-    """A pytest plugin that records tests, or falsifies a finding, in its own process."""
+    """A pytest plugin that records the tests that make findings, or falsifies a finding."""
 
     def __init__(self, folder: str, wrong: str) -> None:
         self._folder = folder
@@ -120,7 +120,7 @@ def main(part: str, files: list[str]) -> int:
             if part not in rule.id or (files and (rule.id in known or rule.id not in tests_of)):
                 continue
             quickest = sorted(seconds.keys() & tests_of.get(rule.id, {}), key=seconds.__getitem__)
-            # The test that noticed it before comes first, even if it is not among the quickest.
+            # The test that noticed the wrong rule last time comes first, even if it is slow.
             last = seconds.keys() & {known.pop(rule.id, None)}
             tests = [*dict.fromkeys([*last, *quickest[:MOST]])]
             notices = next((test for test in tests if fails(folder, rule.id, [test])), None)
