@@ -1,4 +1,4 @@
-"""What the tests of the command share: running it as people do, as a process of its own."""
+"""Helpers of the tests of the command. It runs as people run it, in a separate process."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("soak", max_examples=10_000, deadline=None)
 settings.load_profile("same")
 
-# Notes that users see only once are not remembered, so every test sees them.
+# The command does not remember that it printed a note that users see only once. So every test
+# sees the notes.
 os.environ["XDG_STATE_HOME"] = "/dev/null/state"
 
-# A shell without job control starts background jobs with Ctrl-C ignored, and what they start
-# inherits it: the tests of Ctrl-C would wait for ever.
+# Background jobs of a shell without job control ignore Ctrl-C, and so do their child processes.
+# The tests of Ctrl-C would then wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -120,7 +121,7 @@ def keeping(process: subprocess.Popen[str], place: Path, count: int = 5) -> None
 
 
 def started(*arguments: object) -> subprocess.Popen[str]:
-    """The command, just started."""
+    """Starts the command, and returns its process."""
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         env=environment(),

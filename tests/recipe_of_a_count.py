@@ -1,7 +1,7 @@
 """Checks, after the two edits of the recipe of a count, that the count is in every output.
 
-`tests/test_recipes.py` runs this in its copy of the sources, whose module has the count. The
-types of this checkout do not have it.
+`tests/test_recipes.py` runs this script in its copy of the sources, whose module has the count.
+The types of this checkout lack the count.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Due:
 
 
 class Watcher(Due):
-    """Its decisions depend on the blocks, too, and it logs their state."""
+    """A ``Due`` whose decisions depend on the blocks, too. It logs the state of the blocks."""
 
     def see(self, blocks: Blocks) -> None:
         self.blocks = blocks

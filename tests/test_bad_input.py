@@ -198,7 +198,7 @@ def test_garbage_behind_gzip_is_named(command: Command, tmp_path: Path) -> None:
 def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
     command: Command, tmp_path: Path
 ) -> None:
-    """Evidence is missing: six decimals decide nothing, and no request follows another."""
+    """No evidence tells the formats apart: six decimals fit both, and no request is sequential."""
     lines = [f"{i}.000000 0 {80 * i} {1 + i % 3} {i % 2}\n" for i in range(300)]
     write_trace(tmp_path / "fin.trace", lines)
     for arguments in (["trace", "stat"], ["run", "--workload"]):

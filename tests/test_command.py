@@ -364,7 +364,7 @@ def test_a_comparison_calls_policies_by_one_name_and_its_marks_move_no_figure() 
     assert all(marked), shown
     assert len({row.index("±") for row in rows}) == 1, shown
     assert rows[0].split()[1] == "d-choices:c=1"
-    # True of table, sentences and warnings.
+    # The table, the sentences and the warnings leave out default parameters.
     assert "ties=" not in shown
     assert "d=10" not in shown
     assert any(
@@ -384,7 +384,7 @@ def test_a_comparison_without_policies_has_the_usual_placements(command: Command
     told = command("compare", *tiny, "--runs", 1, "--quiet").stdout
     spare = next(line for line in told.splitlines() if line.startswith("spare"))
     assert spare.endswith("(over-provisioning 25%), 13.98% to 20% for collections")
-    # If one is named, only that one is ranked.
+    # If the command names a policy, a placement or a preset, only that one is ranked.
     for named in (
         ("--victim", "fifo"),
         ("--placement", "none"),

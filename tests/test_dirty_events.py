@@ -64,9 +64,9 @@ EXAMPLE = {
 def test_the_papers_figures_come_out_on_a_drive_with_a_clock() -> None:
     # Figures 2 and 3: greedy copies 4 and 5 pages. z-greedy, with seven zombies, copies 5 and 1.
     clock = {"kind": "timed", "times": "read=25us,program=200us,erase=1.5ms,transfer=0us"}
-    # Requests come one after the other, or by the trace's times. By those, all of them wait in
-    # the drive when the hints come, so every copy is a zombie: three of pages 0 to 3, one of 11
-    # to 13.
+    # Requests come one after the other, or at the trace's times. At the trace's times, all
+    # requests wait in the drive when the hints come. So every version that is overwritten becomes
+    # a zombie: three versions of each of pages 0 to 3, and one of each of pages 11 to 13.
     for arrivals, marked in (("closed", 7), (None, 15)):
         options = EXAMPLE | clock | {"arrivals": arrivals, "gc_low": 1, "warmup": "0x"}
         plain = flashgc.run(str(TRACE), victim="greedy", **options)
@@ -168,8 +168,9 @@ def test_a_full_disk_is_a_failure_in_one_line(command: Command, tmp_path: Path) 
 
 
 def test_false_dirty_events_change_which_blocks_are_taken_and_nothing_else(tmp_path: Path) -> None:
-    # Dirty events of pages that are never written, lie beyond the written ones, or are half pages.
-    # 93 whole blocks of pages are written once, and then three times on average at random.
+    # False dirty events name pages that are not about to be written, pages outside the drive, and a
+    # part of a page. The trace writes 93 blocks of pages once, then random pages three times on
+    # average.
     pages = 93 * 32
     random = Random(1)
     order = [*range(pages), *(random.randrange(pages) for _ in range(3 * pages))]

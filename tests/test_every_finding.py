@@ -44,7 +44,7 @@ class Case:
     gravity: str
     given: Given
     beside: Given
-    #: Computes its figures from the result: texts of the claim, and evidence.
+    #: Computes the finding's figures from the result: texts of its claim, and its evidence.
     figures: Callable[[Result], tuple[list[str], dict[str, float]]]
     workload: str = "uniform"
     #: The rule of the finding, evaluated on the result.
@@ -52,7 +52,7 @@ class Case:
 
 
 def not_settled(result: Result) -> tuple[list[str], dict[str, float]]:
-    """The measured requests begin after as many drive writes as the finding says."""
+    """The measured requests begin after 20 drive writes, as the finding says."""
     zipf = {**CLOCK, "victim": "random", "warmup": "20x"}
     assert flashgc.run("zipf:theta=1.3", **zipf).digest == result.digest
     found = the("no-warm-up-end", result)
@@ -63,7 +63,7 @@ def not_settled(result: Result) -> tuple[list[str], dict[str, float]]:
 
 
 def unseen(result: Result) -> tuple[list[str], dict[str, float]]:
-    """The drive writes are those of the unmeasured requests; at least 12 would be needed."""
+    """The unmeasured requests make as many drive writes as the finding says; 12 are needed."""
     found = the("no-warm-up-end", result)
     assert found is not None
     written = result.host_pages / result.config.logical_pages

@@ -88,7 +88,7 @@ def spared() -> list[float]:
 
 
 def limit(of: list[float], at: int) -> str:
-    """A condition that is true from the value with index ``at`` on; of no value if it is 3."""
+    """A condition that is true from the value with index ``at`` on; with 3, of no value."""
     bounds = [of[0] + 1, *((a + b) / 2 for a, b in itertools.pairwise(of)), of[-1] - 0.5]
     return f"WA<{bounds[at]:.4f}"
 
@@ -128,7 +128,7 @@ def test_a_search_for_a_value_that_is_stopped_has_none() -> None:
 
 
 def fleet_of(less: int, more: int, **changes: Any) -> Fleet:
-    """A fleet with ``less`` volumes on which b writes less than a, and ``more`` with more."""
+    """A fleet: policy b writes less than a on ``less`` volumes, and more on ``more`` volumes."""
     cells = [
         FleetCell(
             at, name, "result", write_amplification=1 + (2 if worse else 1), life=1.0,

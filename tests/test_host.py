@@ -231,7 +231,7 @@ CLOCK = {
     "arrivals": "closed:threads=16",
     "host_cache": "page-cache:size=24MiB",
 }
-#: Its micro-benchmark: 94% of the writes go to 6% of the pages, and reads anywhere.
+#: The paper's micro-benchmark: 94% of the writes go to 6% of the pages, and reads anywhere.
 MICRO = "0.6667*skew:h=6 + 0.3333*uniform:read=100%"
 
 

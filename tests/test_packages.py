@@ -21,7 +21,7 @@ def distribution(name):
 importlib.metadata.distribution = distribution
 sys.modules["flashgc_papers"] = None
 """
-#: Runs the command in such a process.
+#: A program that runs the command; it may follow ``WITHOUT``.
 MAIN = """
 from flashgc.command import main
 main()

@@ -32,7 +32,7 @@ def test_the_same_picture_gives_the_same_bytes(tmp_path: Path) -> None:
     )
     for seed in "12":
         if seed == "2":
-            time.sleep(1.1)  # A time in the file would be another one.
+            time.sleep(1.1)  # If the file had a time, it would differ.
         (tmp_path / seed).mkdir()
         subprocess.run(
             [sys.executable, "-c", program],

@@ -68,7 +68,7 @@ def test_a_line_is_the_mean_and_its_band_the_95_percent_interval_over_seeds() ->
 
 
 def test_the_interval_of_many_seeds_is_that_of_student() -> None:
-    # t(0.975, 60) = 2.0003 and t(0.975, 40) = 2.0211 from tables; ours ends before.
+    # From published tables: t(0.975, 60) = 2.0003, t(0.975, 40) = 2.0211. Our table ends at 29.
     for freedom, quantile in ((60, 2.0003), (40, 2.0211), (29, 2.045)):
         values = [float(one) for one in range(freedom + 1)]
         deviation = np.std(values, ddof=1)
@@ -329,8 +329,8 @@ def test_a_distribution_is_the_share_of_rows_up_to_each_value() -> None:
         for line in axes.lines
         if len(line.get_xdata()) == 1
     ]
-    # A percentile is the least value that this share does not exceed: 2 of 4, 4 of 4; 50 and 95
-    # of 100.
+    # A percentile is the least value that this share of the values does not exceed: 2 and 4 of 4
+    # values, 50 and 95 of 100 values.
     assert marks == [(2, 50), (3, 95), (50, 50), (95, 95)]
     assert [one.get_text() for one in axes.texts] == ["a", "b"]
 

@@ -21,9 +21,10 @@ def lowest_greedy(blocks: Blocks) -> int:
 
 
 class Fifo:
-    """Blocks in closing order: under the single frontier a victim is the next to close.
+    """Picks blocks in the order in which they were closed.
 
-    The blocks that are erased at first have waited longest.
+    The first picks are the blocks that are erased at the start. Under the single frontier, each
+    victim is the next block to close, so the order is that of the block numbers.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING name files that exist, and what they show compiles and passes.
+"""The recipes of CONTRIBUTING name files that exist. Their code compiles and passes its tests.
 
 A block of a recipe has a comment on the line before it that says where it goes::
 
@@ -6,8 +6,8 @@ A block of a recipe has a comment on the line before it that says where it goes:
     <!-- in: PATH, after: TEXT -->         below the only line of the file that has this text
     <!-- in: PATH, instead of: TEXT -->    in its place
 
-All of them go into one copy of the sources. It lies in the target folder and is kept, so that a
-second run compiles only what has changed.
+The blocks of all recipes go into one copy of the sources. The copy is kept in the target folder,
+so that a second run compiles only what has changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KINDS = {
     "count",
     "paper's claim",
 }
-#: The crates that recipes change, with the modules of their tests that go over what is registered.
+#: The crates that recipes change, with the test modules that try every registered entry.
 TESTS = {
     "flashgc-ftl": ["against_reference::", "combinations::", "conformance::", "placement::"],
     "flashgc-workload": ["generate::"],
@@ -66,7 +66,7 @@ def recipes() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the line of a file is that a block goes to."""
+    """The line of a file at which the block of a recipe is inserted."""
 
     lines: list[str]
     at: int
@@ -80,7 +80,7 @@ def place(path: Path, text: str) -> Place:
 
 
 def apply(recipe: str, root: Path) -> None:
-    """Does what ``recipe`` shows to the sources at ``root``."""
+    """Makes the edits of ``recipe`` in the sources at ``root``."""
     for block in BLOCK.finditer(recipe):
         if block["new"]:
             (root / block["new"]).write_text(block["text"], encoding="utf-8")
@@ -92,7 +92,7 @@ def apply(recipe: str, root: Path) -> None:
         path.write_text("".join(here.lines), encoding="utf-8")
 
 
-#: Of the tests that use the copy, one at a time.
+#: Marks the tests that use the copy. They run one at a time.
 one_copy = pytest.mark.xdist_group("recipes")
 
 
@@ -130,7 +130,7 @@ def copy() -> Path:
 
 
 def done(root: Path, *words: str, **variables: str) -> None:
-    # A folder of its own: cargo takes a package of the copy for that of the workspace.
+    # A separate target folder. Otherwise cargo would mistake packages of the copy for ours.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target"), **variables}
     made = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True)
     assert made.returncode == 0, f"{made.stdout}\n{made.stderr}"

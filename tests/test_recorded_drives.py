@@ -26,7 +26,7 @@ def csv(path: Path, rows: list[tuple[str, int]]) -> Path:
 
 
 def recording(path: Path, rows: list[tuple[str, int]]) -> Path:
-    """The same as a recording of a drive of PAGES pages, whose header is made by hand."""
+    """A recording of a drive of PAGES pages with these requests. Its header is made by hand."""
     flashgc.trace_convert(csv(path.with_suffix(".csv"), rows), path)
     content = bytearray(path.read_bytes())
     assert content[16:28] == bytes(12)
@@ -37,7 +37,10 @@ def recording(path: Path, rows: list[tuple[str, int]]) -> Path:
 
 
 def rows(count: int) -> list[tuple[str, int]]:
-    """Writes of which a fifth of the pages takes most, with hints, and hints taken back."""
+    """Requests that go mostly to a sixth of the pages: writes, reads, discards, hints.
+
+    Clean events take hints back.
+    """
     random = Random(3)
     ops = random.choices("WMCDR", (8, 4, 3, 1, 1), k=count)
     pages = [random.randrange(60 if random.random() < 0.8 else PAGES) for _ in ops]
@@ -53,7 +56,7 @@ def test_statistics_say_what_drive_it_is_and_count_what_is_taken_back(
     shown = " ".join(command("trace", "stat", path).stdout.split())
     assert "recorded from a drive of 1.5 MiB (384 logical pages)" in shown
     assert "and 1 dirty events, and 2 clean events" in shown
-    # Another format does not say it.
+    # The CSV file does not name the size of the drive.
     plain = flashgc.trace_stat(path.with_suffix(".csv"))
     assert (plain.address_space_bytes, plain.clean) == (None, 2)
     assert "from a drive" not in command("trace", "stat", path.with_suffix(".csv")).stdout
@@ -75,19 +78,20 @@ def test_both_drives_decide_alike_and_as_for_the_given_numbers(preset: str, tmp_
     assert counting.collections > 50
     assert counting.config.logical_pages == PAGES
     assert counting.config.trace.numbering == "given"
-    # The same of the copy that does not say it, and is asked to keep its numbers.
+    # A run of the CSV file has equal counts if it keeps the page numbers of the file.
     copy = str(path.with_suffix(".csv"))
     options |= {"warmup": "0", "frontier": "pool:low=2"}
     given = flashgc.run(workload=copy, numbering="given", **options)
     assert given.to_dict()["zombies"] == counting.to_dict()["zombies"]
     assert given.copied_pages == counting.copied_pages
-    # By their addresses the pages are others where some are never accessed.
+    # Numbering by address gives no numbers to pages that are never accessed.
     by_address = flashgc.run(workload=str(path), numbering="address", **options)
     assert by_address.config.trace.numbering == "address"
 
 
 def test_numbers_of_pages_count_where_pages_are_missing(tmp_path: Path) -> None:
-    # Every third page alone: by address a hundred neighbours, which fill a drive of half the size.
+    # Only every third page is written. Numbered by address, the 100 pages are neighbours, and the
+    # drive is smaller.
     path = recording(tmp_path / "drive.flashgc", [("W", 3 * page) for page in range(100)] * 20)
     options = {"workload": str(path), "pages_per_block": 8, "spare": "25%", "passes": 1}
     given = flashgc.run(**options, warmup="0", blocks=64)

@@ -38,7 +38,7 @@ def test_a_recording_has_the_pages_that_lackey_prints(tmp_path: Path) -> None:
     target = tmp_path / "true.pages.zst"
     made = flashgc.trace_record([TRUE], target, page_size=4096, filter=0)
     assert made.exit_code == 0
-    # The same program under lackey itself, its lines counted here.
+    # The same program runs under lackey itself, and this test counts the lines of the log.
     log = tmp_path / "true.lackey"
     subprocess.run(
         ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", TRUE], check=True
@@ -100,7 +100,7 @@ def test_ctrl_c_leaves_what_was_recorded(tmp_path: Path) -> None:
 
 @recorded
 def test_what_cannot_be_written_is_no_fault_of_the_program(tmp_path: Path) -> None:
-    # More than the pipe holds, so that Valgrind is ended by writing to it.
+    # The program makes more references than the pipe holds, so Valgrind ends when it writes to it.
     busy = [sys.executable, "-c", "sum(range(100_000))"]
     made = command("trace", "record", "-o", tmp_path / "nowhere" / "a.pages", "--", *busy)
     assert made.returncode == 2

@@ -19,7 +19,7 @@ from conftest import ROOT
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 #: Folders of a crate that belong to the source package.
 CRATE = {"src", "tests", "benches", "examples", "build.rs", "Cargo.toml", "proptest-regressions"}
-#: The package beside flashgc.
+#: The folder of the package flashgc-papers.
 PAPERS = ROOT / "python-papers"
 
 

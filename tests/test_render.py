@@ -1,4 +1,4 @@
-"""Plain tables are laid out as rich lays them out, which is not imported for them."""
+"""Plain tables have the layout of rich, although rich is not imported for them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ SIDES = st.sampled_from([LEFT, RIGHT])
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[tuple[str, str]], list[list[str]]]:
     """Headings with their sides, and rows of cells."""
-    # Without a heading there is no line of headings, which rich would leave empty.
+    # One heading is never empty: without headings, our table has no line of headings, and the
+    # table of rich has an empty one.
     columns = [("of", LEFT), *draw(st.lists(st.tuples(LINES, SIDES), min_size=1, max_size=3))]
     row = st.lists(CELLS, min_size=len(columns), max_size=len(columns))
     return columns, draw(st.lists(row, max_size=4))
 
 
 def by_rich(table: Table) -> str:
-    """What rich makes of a table where nothing is too wide, without blanks at the ends of lines."""
+    """The text of a table by rich on a wide terminal, without blanks at the ends of lines."""
     file = io.StringIO()
     Console(file=file, width=4096, markup=False).print(table)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())

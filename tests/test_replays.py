@@ -1,6 +1,6 @@
-"""One decision, two drives: counting and timed drive decide alike on a trace.
+"""The counting drive and the timed drive make equal decisions on a trace.
 
-The shipped trace is always tried; the public ones where FLASHGC_TRACES names their folder.
+The shipped trace is always replayed; public traces, if FLASHGC_TRACES names their folder.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import pytest
 import flashgc
 
 SHIPPED = Path(__file__).resolve().parent.parent / "data" / "pgbench-ext4.csv.zst"
-#: Page writes that either drive makes in about a second; of longer traces the head is replayed.
+#: The most requests of a trace that are replayed: about a second for either drive.
 MOST_LINES = 40_000
-#: What both drives decide and count.
+#: The counts that must be equal on both drives.
 COUNTS = ("host_pages", "copied_pages", "erases", "collections", "trimmed_pages", "reads")
 
 
 def public() -> list[Path]:
-    """The public traces that are there."""
+    """The public traces in the folder that FLASHGC_TRACES names."""
     folder = os.environ.get("FLASHGC_TRACES")
     found = [] if folder is None else sorted(Path(folder).glob("*/*.csv.zst"))
     return [path for path in found if path.parent.name == path.name.removesuffix(".csv.zst")]
 
 
 def head(path: Path, target: Path) -> Path:
-    """The first requests of a trace, in the order of their times, in which a clock replays them."""
+    """A trace of the first requests, sorted by time as the timed drive replays them."""
     plain = target / "whole.csv"
     flashgc.trace_convert(path, plain)
     header, *rows = plain.read_text(encoding="utf-8").splitlines()
@@ -39,19 +39,22 @@ def head(path: Path, target: Path) -> Path:
 
 
 def counted(result: flashgc.Result) -> dict[str, object]:
-    """What a drive counted, and its capacity."""
+    """The counts of a drive, and its number of logical pages."""
     counts = {name: getattr(result, name) for name in COUNTS}
     return {**counts, "logical_pages": result.config.logical_pages}
 
 
 def both(path: Path, **options: object) -> Iterator[dict[str, object]]:
-    """Counts of a timed drive with one die that does one thing at a time, and of a counting one."""
+    """Yields the counts of a timed drive and of a counting drive.
+
+    The timed drive has one die, and serves one request at a time.
+    """
     given = {
         "workload": str(path), "passes": 1, "warmup": "0", "runs": 1,
         "victim": "greedy:ties=lowest", **options,
     }  # fmt: skip
     first = flashgc.run(**given, frontier="pool:low=2")
-    # Some more blocks: the planes of a timed drive keep some erased.
+    # Both drives get 8 more blocks, because the plane of the timed drive keeps some erased.
     given["blocks"] = first.config.blocks + 8
     timed = flashgc.run(
         **given, kind="timed", times="read=1us,program=1us,erase=1us,transfer=0us",

@@ -209,7 +209,8 @@ def test_the_command_says_which_rows_tell_wrong_engines(command: Command, tmp_pa
         for side in ("below", "above")
     )
     copied, marked = "z-greedy, pages copied", "z-greedy, zombies"
-    # Plain greedy takes (6, 3) of (6, 3), (4, 0), (0, 0), and (5, 4) of (5, 4), (2, 0), (3, 3).
+    # Pairs are invalid pages and zombies of a block. Plain greedy takes the most invalid pages:
+    # (6, 3) of (6, 3), (4, 0), (0, 0), and (5, 4) of (5, 4), (2, 0), (3, 3).
     assert zombie["hints ignored"]["told"] == [copied, marked, below]
     # The published figures do not depend on the bound of Equation 2, but our further traces do.
     assert [zombie[f"score i - {less}"]["told"] for less in ("z", "z/2", "min(z, i/4)")] == [

@@ -24,7 +24,7 @@ needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="needs Chromium; hint: apt-get install chromium"
 )
 
-#: The initiator in the log of requests that the browser itself makes.
+#: The initiator that the log names for requests of the browser itself.
 BROWSERS_OWN = "not an origin"
 
 

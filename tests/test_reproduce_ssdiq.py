@@ -131,7 +131,8 @@ def test_2r_is_held_to_three_percent(name: str, factor: float, verdict: Verdict)
     ("victim", "published"), [("2r-greedy:ties=lowest", 4.4090), ("2r-fifo", 4.1195)]
 )
 def test_2r_comes_near_the_published_value_on_a_small_drive(victim: str, published: float) -> None:
-    # A sixteenth of the blocks, with an eighth of the pages. Smaller blocks lower WA by 1 to 2%.
+    # A quarter of the paper's blocks, with an eighth of the pages per block. Smaller blocks lower
+    # WA by 1 to 2%.
     def amplification(**changed: object) -> float:
         given = {**experiment.collector(victim, "hotcold:f=0.2,r=0.8", Size.QUICK).options}
         small = {**given, "blocks": 512, "pages_per_block": 256, "writes": "2x", **changed}

@@ -96,7 +96,8 @@ def test_figures_are_read_from_the_rows() -> None:
 
 
 def test_every_measured_figure_of_a_summary_is_a_field() -> None:
-    # Typed figures are the paper's or part of an argument. None may follow words for a measurement.
+    # A figure that is typed in a sentence is the paper's, or part of an argument. It may not follow
+    # words that announce a measurement.
     for paper in PAPERS:
         for sentence in sentences(paper):
             for words in ("falls by ", "rise by ", "hold in ", "change by ", "knows "):

@@ -22,8 +22,8 @@ FITTED, UNSTEADY = Verdict.FITTED, Verdict.UNSTEADY
 
 
 def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
-    # By the binomial distribution, the interval of a median leaves out this many values at each
-    # end: none of 6 to 8, one of 9 to 11, two of 12 to 14, four of 17.
+    # The number of values, and the number that the interval of a median leaves out at each end.
+    # The binomial distribution gives it.
     for n, skipped in ((6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (14, 2), (17, 4)):
         value = Value.median_of([float(one * one) for one in range(n)])
         assert (value.low, value.high) == (skipped**2, (n - 1 - skipped) ** 2)
@@ -220,7 +220,7 @@ def test_a_published_number_is_met_in_kind_in_its_size_only() -> None:
     # BSGC's gain in migrations: 0.07% is not 22.12%.
     assert graded(Value(0.07, 0.01), 0.0) is MISSED
     assert graded(Value(20.0, 1.0), 0.0) is IN_KIND
-    # One row has judged the size already; the other is on the paper's own input.
+    # Without a base, another row judges the size. On the paper's own input, no size is judged.
     assert graded(Value(0.07, 0.01), None) is IN_KIND
     assert graded(Value(0.07, 0.01), 0.0, Input.EXACT) is MET
 

@@ -73,7 +73,7 @@ def test_the_traces_lead_to_the_moment_of_the_figures(name: str) -> None:
 
 
 def test_one_trace_goes_on_until_what_the_merge_left_out_is_evicted() -> None:
-    # P0 is cached last. The next five reads evict P2, P1, P5, P11 and P9; DA-GC has P5 clean.
+    # P0 is cached last. The next five reads evict P2, P1, P5, P11 and P9. Only P5 is clean then.
     made = [*references(HELD["figure"], CACHED["figure"]), *((page, False) for page in LATER)]
     assert (FOLDER / "evicted.csv").read_text() == text(made)
     assert set(CACHED) == {*HELD, "evicted"}
@@ -87,12 +87,16 @@ def test_one_trace_goes_on_until_what_the_merge_left_out_is_evicted() -> None:
         assert result.merges is not None
         merged.append((result.swap.swap_outs, result.merges.total))
     # Nine pages are logged before, the last of them P6; then P2, P1, P11 and P9. The log block with
-    # P6 has room for three more pages, so P9 needs another. In place, none of the four does.
+    # P6 has room for three more pages, so P9 needs another block. If the merge writes left-out
+    # pages in place, none of the four pages needs a block.
     assert merged == [(13, 2), (13, 1)]
 
 
 def over_sizes(excluded: Callable[[int], float]) -> dict[str, Row]:
-    """The rows of Figures 11 and 12 if LDA-GC saves 30% and excludes this many duplicates."""
+    """The rows of Figures 11 and 12 if LDA-GC saves 30% of the I/O time.
+
+    ``excluded`` gives the duplicates that LDA-GC excludes at a size.
+    """
     claim = claim_of("vm", "fig11-12")
     runner = runner_of(claim)
     assert runner is not None

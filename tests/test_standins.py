@@ -314,9 +314,9 @@ def test_the_published_numbers_are_met_in_kind_and_those_upside_down_are_not(
 
 
 def curves(of_d: Callable[[float, int], float], webmail: int = 1) -> dict[str, Result]:
-    """Results of Figure 4 in which d and c have this write amplification.
+    """Results of Figure 4: ``of_d`` gives the write amplification for d and c.
 
-    On webmail, the same figure is at ``webmail`` times the ``d``.
+    On webmail, the curve is stretched: d counts as ``d / webmail``.
     """
     return {
         f"{name} {c} {d}": result(of_d(d / (webmail if name == "webmail" else 1), int(c)))

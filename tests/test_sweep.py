@@ -544,7 +544,7 @@ def test_a_trace_that_workers_lack_is_sent_once(
     Path("trace.csv").rename("trace")
     here = flashgc.sweep(TRACE, results="here")
     machine = tmp_path / "machine"
-    for work, sent in (("first", 1), ("second", 0)):  # Then the machine has it.
+    for work, sent in (("first", 1), ("second", 0)):  # The second time, the machine has it.
         with Elsewhere(machine) as executor:
             there = flashgc.sweep(TRACE, results=work, executor=executor)
         assert same(there, here)

@@ -11,7 +11,7 @@ import pytest
 import flashgc
 from conftest import Command
 
-#: One request queued, issued and completed, which the elevator changed in between, on two devices.
+#: Events of a request on each of two devices. The elevator enlarged the first before its issue.
 BLKPARSE = """\
 8,0 1 1 0.000001 9 Q W 16 + 8 [x]
 8,0 1 2 0.000002 9 D W 16 + 16 [x]

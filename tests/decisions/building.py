@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: The keys of the lists, and the option of ``flashgc.run`` that each stands for. If an option is
+#: The option of ``flashgc.run`` for each key of the lists of configurations. If an option is
 #: renamed, only its line here must change.
 OPTIONS: Mapping[str, str] = {
     key: key

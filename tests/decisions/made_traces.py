@@ -31,7 +31,7 @@ def write(folder: Path) -> None:
 def requests(count: int, *, step: int, back: int = 0) -> Iterator[str]:
     """Requests of 1 to 4 pages, some not aligned to pages.
 
-    Times are in microseconds. One of 97 is earlier by five times ``back``.
+    Times are in microseconds. One request in 97 has a time that is earlier by ``5 * back``.
     """
     draw = Random(1)
     for index in range(count):
@@ -43,7 +43,7 @@ def requests(count: int, *, step: int, back: int = 0) -> Iterator[str]:
 
 
 def dirty(count: int) -> Iterator[str]:
-    """Single pages, each written some time after an event that says that it is dirty."""
+    """Writes of single pages. An earlier dirty event announces each write."""
     draw = Random(2)
     waiting: list[int] = []
     for index in range(count):

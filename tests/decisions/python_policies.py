@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from decisions.building import Configuration, counting
 from flashgc import Blocks
 
-#: Open and erased blocks have counts of at least this.
+#: The least value that stands for the count of an open or erased block.
 OPEN = 0x8000
 
 
 def lowest_greedy(blocks: Blocks) -> int:
-    """The fewest valid pages; among equals the lowest number."""
+    """Picks the block with the fewest valid pages; among equals, the lowest number."""
     return int(blocks.valid.argmin())
 
 
@@ -23,7 +23,7 @@ def ten_choices(blocks: Blocks) -> int:
 
 
 class Cyclic:
-    """Blocks by their number, again and again."""
+    """Picks blocks in the order of their numbers, again and again."""
 
     def __init__(self) -> None:
         self.next = -1
@@ -37,7 +37,7 @@ class Cyclic:
 
 
 def least_worn(blocks: Blocks) -> int:
-    """The fewest erases among those that are less than half full, else the emptiest."""
+    """Picks the least erased block that is less than half full; if none is, the emptiest block."""
     valid = blocks.valid
     half = valid < blocks.pages_per_block // 2
     if not half.any():

@@ -10,7 +10,7 @@ from decisions.counting import VICTIMS
 
 #: Two units at every level, so 16 planes.
 PARALLEL: Mapping[str, Any] = {"channels": 2, "ways": 2, "dies": 2, "planes": 2}
-#: A load of one die that leaves it idle at times, and one of sixteen planes.
+#: Arrivals that leave a single die idle at times, and arrivals for sixteen planes.
 LIGHT, HEAVY = "poisson:rate=600", "poisson:rate=6000"
 PREEMPTIONS = (
     "none", "pgc", "pgc+merge", "pgc+pipeline", "pgc+merge+pipeline",
@@ -43,7 +43,7 @@ def geometry() -> Iterator[Configuration]:
 
 
 def units() -> Iterator[Configuration]:
-    """The units that collect together, and how many erased blocks are kept."""
+    """Every unit of collections, and several thresholds of erased blocks."""
     for unit in ("plane", "die", "channel", "drive"):
         for holds in ("no",) if unit == "plane" else ("no", "yes"):
             yield timed(

@@ -135,7 +135,7 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
         (planted / "x.up").write_text(json.dumps(told))
         for path in (*planted.iterdir(), planted):
             owned(path)
-        # Opening a pipe would block, and the attacker could replace the folder meanwhile.
+        # If the command opened the pipe, it would block, and the attacker could replace the folder.
         piped = place / "flashgc-crash-test-piped"
         piped.mkdir()
         os.mkfifo(piped / "owner", 0o666)
@@ -153,7 +153,7 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
 
 def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
     """An attacker replaces a folder by a link or by another folder while it is removed."""
-    home = place / "home"  # The attacker's: the worst case, which check_folder refuses.
+    home = place / "home"  # The attacker owns it: the worst case, which check_folder refuses.
     home.mkdir()
     owned(home)
     name, link, aside = home / "folder", home / "link", home / "aside"

@@ -620,7 +620,7 @@ def test_a_stopped_bench_keeps_what_is_finished(
     text = MOUNTED.replace(
         "cat {here}/begin;", "trap : INT TERM; test {mib} = 4 || cat {here}/begin;"
     )
-    # The pipe is not named by {here}, so it is no file that a run depends on.
+    # A path replaces {here}, so that runs do not depend on the content of the pipe.
     text = text.replace("{here}", str(tmp_path)).replace("repeats = 2", "repeats = 1")
     file = written(tmp_path, text)
     os.mkfifo(tmp_path / "begin")

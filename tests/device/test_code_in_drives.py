@@ -106,7 +106,7 @@ def test_no_command_runs_the_code_of_a_drive(
 
 @contextlib.contextmanager
 def readable() -> Iterator[tuple[Path, Path]]:
-    """A folder where the user of root's server can read a policy, and a mark that it can leave."""
+    """A folder whose policies the user of root's server can read, and a mark that it can write."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
@@ -119,7 +119,7 @@ def readable() -> Iterator[tuple[Path, Path]]:
 def test_exec_runs_a_policy_that_is_typed(command: Command) -> None:
     with readable() as (place, mark):
         (place / "evil.py").write_text(EVIL.format(mark=str(mark)))
-        mark.touch()  # Both root and the server's user load it.
+        mark.touch()  # Root and the server's user both load the policy.
         mark.chmod(0o666)
         small = ("--blocks", "300", "--pages-per-block", "64")
         policy = ("--victim", f"python:{place}/evil.py:pick")

@@ -1,4 +1,4 @@
-"""The crash campaign at the size of a smoke test, and that each of its checks can fail."""
+"""The crash campaign at the size of a smoke test. Each of its checks must be able to fail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from flashgc.device.postgres import PostgresError, cluster
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:
-    """A test that mounts drives: one of them at a time."""
+    """Marks a test that mounts drives. Such tests run one at a time."""
     return pytest.mark.xdist_group(__name__)(needs_mounts(test))
 
 

@@ -1,4 +1,4 @@
-"""Power cuts for a command: a broken promise is found, a kept one is not, nothing is left."""
+"""``device cut-test`` finds broken promises of a command and no others, and leaves no files."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from flashgc.device.logged import Server
 
 EXAMPLES = ROOT / "docs/examples"
 
-#: The capacity of the drive whose images the tests without a file system make.
+#: The capacity of the drives of the tests without a file system.
 CAPACITY = "64MiB"
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:
-    """A test that mounts drives: one of them at a time."""
+    """Marks a test that mounts drives. Such tests run one at a time."""
     return pytest.mark.xdist_group(__name__)(needs_mounts(test))
 
 
@@ -189,7 +189,7 @@ def test_cuts_are_at_every_flush_and_the_same_however_many(log: Log) -> None:
     many = list(itertools.islice(running.cuts(log, 0, end, 1), 100))
     assert few == many[:4]
     assert many != list(itertools.islice(running.cuts(log, 0, end, 2), 100))
-    # Without acknowledgements, cuts are at a flush and after a command in turn, while flushes last.
+    # Without acknowledgements, cuts alternate between flushes and commands until no flush is left.
     assert [cut.is_at_flush for cut in many] == [True, False, True] + [False] * 97
     assert {cut.given for cut in many if cut.is_at_flush} == {1, 5}
     assert {cut.given for cut in many if not cut.is_at_flush} == set(range(7))
@@ -218,10 +218,10 @@ def test_losses_are_all_the_last_any_or_one() -> None:
     drawn = [tuple(running.lost(5, 1, number)) for number in range(2000)]
     assert drawn == [tuple(running.lost(5, 1, number)) for number in range(2000)]
     assert running.lost(0, 1, 1) == []
-    # All 32 subsets of five pieces occur. The rule "all" loses all five pieces with 3/8, the rule
-    # "end" with 2/8 x 1/5, and the random rule with 2/8 x 1/6 (the mean of p^5): together 0.467.
-    # The last piece alone is lost by the rule "one" with 1/8 x 1/5, by "end" with 2/8 x 1/5, and at
-    # random with 2/8 x 1/30: together 0.083.
+    # All 32 subsets of five pieces occur. All five pieces are lost with probability 3/8 by the rule
+    # "all", 2/8 x 1/5 by "end", and 2/8 x 1/6 (the mean of p^5) by the random rule: together 0.467.
+    # The last piece alone is lost with probability 1/8 x 1/5 by the rule "one", 2/8 x 1/5 by "end",
+    # and 2/8 x 1/30 by the random rule: together 0.083.
     assert len(set(drawn)) == 32
     assert drawn.count((0, 1, 2, 3, 4)) / 2000 == pytest.approx(0.467, abs=0.04)
     assert drawn.count((4,)) / 2000 == pytest.approx(0.083, abs=0.025)
@@ -390,7 +390,7 @@ def test_the_smallest_cut_is_the_earliest_that_was_found(
     earliest = min(one.given for one in broken)
     assert found.smallest is not None
     assert found.smallest.given == earliest < 20
-    # One lost piece is enough.
+    # The loss of one piece is enough to break the promise.
     assert found.smallest.lost == 1
     of_them = [one for one in broken if one.given == earliest]
     fewest = min(of_them, key=lambda one: (one.lost, one.number))

@@ -1,4 +1,4 @@
-"""``flashgc device exec`` as an instrument: the bytes, the processes, the phases, the past."""
+"""``flashgc device exec``: written bytes, processes, phases of a command, a drive's past."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ os.ftruncate(fd, 5001)
 os.fsync(fd)
 """
 
-#: Bytes that its calls write. Allocated and truncated ranges do not count.
+#: Bytes that the calls of CALLS write. Allocated and truncated ranges do not count.
 CALLED = 300 * 5000 + 300
 
 FILESYSTEMS = [
@@ -125,7 +125,7 @@ def test_stores_into_mapped_files_make_the_bytes_unknown(filesystem: str, comman
     found = run(command, *LARGE, "--fs", filesystem, *python(program))
     assert found["written"]["bytes"] is None
     assert found["written"]["stores"] == 1
-    # No call has written to the file, so its length is no bound; a folio is, with 2 MiB at most.
+    # No call wrote to the file, so its length is no bound. The bound is the largest folio, 2 MiB.
     assert (found["written"]["least"], found["written"]["most"]) == (0, 2 * MIB)
     assert "mapped files" in found["written"]["unknown"]
     assert found["filesystem_overhead"] is None
@@ -145,14 +145,14 @@ def test_some_words_in_a_mapped_file_are_named_beside_the_bytes(command: Command
     )
     for size, is_known in ((20_000_000, True), (2_000_000, False)):
         written = run(command, *SMALL, *python(program.replace("SIZE", str(size))))["written"]
-        # A folio is no longer than its file.
+        # The bound is the length of the file in whole pages: a folio is no longer than its file.
         assert (written["stores"], written["stored_most"]) == (1, 12288)
         assert written["bytes"] == (size + 9000 if is_known else None)
         assert (written["least"], written["most"]) == (size + 9000, size + 9000 + 12288)
 
 
 def test_bytes_with_bounds_are_a_range(command: Command) -> None:
-    # On a full drive the kernel dirties a folio although the write fails; that is no mapped file.
+    # On a full drive the kernel dirties a folio although the write fails; this is no store.
     full = "dd if=/dev/zero of=full bs=64k count=100000; exit 0"
     done = command("device", "exec", "--capacity", "64MiB", "--", "sh", "-c", full)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,7 @@
-"""Every failure of the commands that mount drives: the table's message, and the exit code."""
+"""Causes each failure of the commands that mount drives.
+
+A command must print the message of the cause in ``CAUSES``, and end with the right exit code.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def _everything_in_one_folder(
     assert leftovers(tmp_path) == []
     # No failure leaves a file.
     assert [*tmp_path.glob("flashgc-*")] == []
-    writers.sweep()  # A drive that is still there has its note.
+    writers.sweep()  # Removes the notes of drives that are gone.
     left = [path for path in home.rglob("*") if not path.is_dir()]
     assert [path for path in left if path.parent.name != state.ROOTS] == []
 
@@ -183,7 +186,7 @@ def no_root(case: Case, cause: Cause) -> None:
         os.chown(file, 65534, 65534)
     before = (
         *("setpriv", "--reuid", "65534", "--clear-groups"),
-        # Only root may be able to read the folder of the package.
+        # The folder of the package may be readable only by root.
         *("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"),
         *("env", "-u", "FLASHGC_STATE"),
     )
@@ -234,7 +237,7 @@ def other_folder(case: Case, cause: Cause) -> None:
 
 @contextlib.contextmanager
 def disk(folder: Path, size: str) -> Iterator[Path]:
-    """A folder with a disk of its own."""
+    """A folder with a separate file system of ``size`` in memory."""
     folder.mkdir()
     mounts.run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(folder))
     try:
@@ -255,7 +258,7 @@ def host_full(case: Case, cause: Cause) -> None:
             there = Case(full, case.command)
             if case.command == UP:
                 if at != 1:
-                    continue  # Other commands make and close the drive.
+                    continue  # `up` neither makes nor closes the drive.
                 ended = up_on_a_full_disk(there)
             else:
                 ended = there.done(there.words(script), folder=case.folder)

@@ -1,4 +1,4 @@
-"""OpenMetrics of a drive: Prometheus's own parser reads it, and its values are the stat's."""
+"""A drive's OpenMetrics: Prometheus's own parser reads them, and they agree with ``stat``."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.conftest import environment
 
 SCRIPT = Path(__file__).parents[2] / "scripts/bench/network.py"
-#: Bounds of docs/device.md: memory of a server's clients in MiB, response time of a new one in ms.
+#: Bounds of docs/device.md: a server's memory for clients in MiB, a new client's wait in ms.
 MEMORY, TIME = 384, 100
 
 

@@ -141,7 +141,7 @@ def test_many_names_are_gathered_by_folder_and_none_is_lost() -> None:
     assert len(set(rows.values())) <= 20
     assert (rows["db/table"], rows["db/index"], rows["log"]) == ("db/table", "db/index", "log")
     assert {row for name, row in rows.items() if name.startswith("node")} == {"node_modules/*"}
-    # Given names and names without a folder are not gathered.
+    # Names that must stay, and names without a folder, are not gathered.
     assert gathered(sizes, 1, ["src/a/one.c"])["src/a/one.c"] == "src/a/one.c"
     assert gathered({"a": 1, "b": 2}, 1) == {"a": "a", "b": "b"}
 

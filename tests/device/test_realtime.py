@@ -52,7 +52,7 @@ def test_answers_take_the_times_of_the_flash(tmp_path: Path) -> None:
             found = drive.stat()["realtime"]
         assert written - begun >= 0.005 * factor
         assert read - written >= 0.002 * factor
-        # Times are in microseconds. A histogram has three digits.
+        # Times are in microseconds. Histograms are exact to three digits.
         assert found["simulated_us"]["write"]["mean"] == pytest.approx(5000 * factor, rel=0.01)
         assert found["simulated_us"]["read"]["mean"] == pytest.approx(2000 * factor, rel=0.01)
         assert (found["answers"], found["slower"], found["host_pages"]) == (
@@ -270,7 +270,7 @@ def test_hints_take_the_way_that_was_named(tmp_path: Path) -> None:
         drive.hint(4096, 4096)
         drive.write(4096, bytes(4096))
         told = drive.stat()["realtime"]
-    # The write of the second page carries the hint on the first; a hint on itself is needless.
+    # The write of page 1 carries the hint on page 0. It overtakes the hint on page 1 itself.
     assert (told["hinted_pages"], told["told_pages"], told["overtaken_pages"]) == (2, 1, 1)
     assert told["hint_commands"] == 0
 

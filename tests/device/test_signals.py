@@ -16,7 +16,7 @@ from tests.conftest import COMMAND, environment
 from flashgc import Device, FlashgcError
 from flashgc.device.control import Client
 
-#: Sends a signal before the wait, and one at each of its calls.
+#: Waits 20 times: the signal comes before the wait, or at one of the first calls inside it.
 EVERYWHERE = """
 import signal, sys
 from flashgc.device import serving

@@ -1,4 +1,4 @@
-"""Programs and device files on a mounted drive give no rights if others may have written it.
+"""Programs and device files give no rights if other users may have written the mounted drive.
 
 A drive of each origin holds a set-user-ID program of root and a device file that everybody may
 read. Each command that mounts drives mounts it, and processes of two other users try both files.
@@ -30,7 +30,8 @@ pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 USERS = (65534, 4711)
 
-#: Runs the program and opens the device as each user; prints the program's user and success.
+#: As each user, runs the program and reads the device. Prints the user, the user as whom the
+#: program ran, and the number of bytes read.
 ATTACK = f"""
 import json, os, subprocess, sys
 folder, tried = sys.argv[1], []

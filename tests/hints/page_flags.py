@@ -57,7 +57,7 @@ def pages_of(path: Path) -> set[int]:
 
 
 def dirty_pages(path: Path) -> set[int]:
-    """The pages of the device that will be overwritten, since the file's pages are dirty."""
+    """The pages of the device that will be overwritten with dirty pages of the file."""
     dirty: set[int] = set()
     places = extents(path)
     for page in dirty_in_file(path):

@@ -120,9 +120,9 @@ def fill(
     where: str = "",
     written: Callable[[], object] = lambda: None,
 ) -> None:
-    """Makes a table dirty whose blocks are on the drive already, so that they become zombies.
+    """Writes a table to the drive, and makes its blocks dirty again, so that they become zombies.
 
-    ``written`` is called between the two writes, so that a standby may write its copy, too.
+    ``written`` is called between these two steps, so that a standby may write its copy, too.
     """
     stand.cluster.ask(
         f"DROP TABLE IF EXISTS {table};"
@@ -249,7 +249,7 @@ def test_a_follower_that_stood_still_goes_on_behind_log_that_is_gone(stand: Stan
 
 
 def test_a_follower_that_stood_still_knows_what_became_dirty_last(stand: Stand) -> None:
-    """It reads the checkpoint and the later changes at once, and hints the changed pages."""
+    """The follower reads the checkpoint and the later changes at once, and hints those pages."""
     ask = stand.cluster.ask
     # The unread log must fit into the socket's buffer, or the server would send the rest later.
     ask("ALTER SYSTEM SET full_page_writes = off; SELECT pg_reload_conf()")
@@ -334,7 +334,7 @@ def test_a_drive_that_comes_back_as_another_device_is_followed(
         assert before is not None
         processes.end([before.server, *stand.cluster.processes()])
         up.down(stand.file, force=True)
-        # Another file replaces it.
+        # Another file gets the loop device that the drive had.
         other = tmp_path / "other"
         other.write_bytes(bytes(1 << 20))
         taken = []

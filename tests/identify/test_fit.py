@@ -82,7 +82,8 @@ def test_the_fit_has_the_least_chi_square_of_the_profile() -> None:
 
 
 def test_the_interval_of_the_spare_factor_is_where_chi_square_stays_within_the_limit() -> None:
-    # At either end of the interval, each amplification is off by the ratio that its law gives.
+    # At either end of the interval, an amplification is off by its law at the end over its law
+    # at the true spare factor.
     made = within(points(0.12), curve(), 9.0, relative=False)
     assert made is not None
     for end in (made.low, made.high):
@@ -109,7 +110,7 @@ def test_an_interval_at_the_end_of_what_was_simulated_is_open() -> None:
 
 @pytest.mark.parametrize(("relative", "curves"), [(False, 3), (True, 1)])
 def test_true_schemes_are_rejected_as_often_as_is_said(relative: bool, curves: int) -> None:
-    # The curves differ by a tilt. The more there are, the better the best one fits by chance.
+    # The curves differ by a tilt. The more curves there are, the better the best fits by chance.
     spares = np.array(GRID[3:7])
     tilts = np.linspace(-0.2, 0.2, curves) if curves > 1 else np.zeros(1)
     laws = np.log([[0.5 / s, 0.7 / s + 0.1, 0.4 / s + s, 0.3 / s + 0.4, 0.45 / s] for s in spares])

@@ -260,7 +260,7 @@ def test_relative_values_tell_the_shape(cache: Path) -> None:
     assert one.best is not None
     assert one.best.explanation.scheme.name == "cost-benefit pool"
     (fit,) = one.best.explanation.fits
-    # Only scale and spare factor together are determined: for uniform writes they give 1.
+    # Values are relative to those of uniform writes, so the scaled curve gives 1 for them.
     assert fit.predicted[0] == pytest.approx(1, abs=0.03)
 
 

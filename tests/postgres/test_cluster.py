@@ -118,7 +118,8 @@ def test_nothing_is_left_of_a_cluster_whose_owner_was_killed() -> None:
     assert len(pids) > 3
 
     with scratch(purpose):
-        # They end soon because they were killed; by itself, a server without files takes a minute.
+        # The processes end soon because `scratch` kills them. A server whose files are gone would
+        # take a minute.
         until = time.monotonic() + 10
         while any(began(pid) for pid in pids):
             assert time.monotonic() < until
