@@ -3,8 +3,8 @@
 The writers of fuzz/make_corpus.py, which are independent of the readers, write traces of random
 requests in every format of requests. Each trace is then changed: the form of lines, the order and
 number of columns, or the bytes of records. If a change keeps the meaning, the file must be read
-right or refused. The same is true of changed columns and records: a reader may find columns by
-their names, and must refuse the file otherwise.
+right or refused. If columns or records are changed, a reader may find the columns by their names.
+Otherwise it must refuse the file.
 
 ``python -m scripts.formats.campaign --traces 4`` draws four traces of each format.
 """
