@@ -80,7 +80,7 @@ def command(tmp_path: Path, forks: Forks) -> Command:
 
 
 def kept_results(place: Path) -> dict[str, float]:
-    """The time at which each result was made, in a file of results or a cache folder."""
+    """The times at which the results in a file of results or a cache folder were made, by key."""
     file = place / FILE if place.is_dir() else place
     if not file.exists():
         return {}

@@ -28,7 +28,7 @@ WHOLE_PAGES = {
 
 
 def result_of(raw: Mapping[str, Any], *, moves: bool = False) -> Result:
-    """A result with these figures, of a steady run, or of one with a drift of a tenth."""
+    """A result with these figures. The run is steady; with ``moves``, it drifts by a tenth."""
     drift = {"drift": 0.1, "ci95": 0.01} if moves else {"drift": 0.0, "ci95": 0.01}
     return Result.from_dict({
         "steady": not moves,

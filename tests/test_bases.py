@@ -1,4 +1,4 @@
-"""Sentences on the basis of a difference: they are true of the runs, and their advice works."""
+"""Sentences that say how a difference was computed: they are true, and their advice works."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_a_difference_inside_the_noise_is_said(command: Command) -> None:
     # d-choices with d = 1 is random selection, with the same draws.
     made = command("compare", *SMALL, "--victim", "random", "--victim", "d-choices:d=1")
     assert "Equal in every run: random, d-choices:d=1,c=0." in made.stdout
-    # Both look at every block, but draw differently, so they differ only by chance.
+    # Both policies look at every block, but draw differently, so results differ only by chance.
     made = command(
         "compare", *SMALL, "--victim", "d-choices:d=2000", "--victim", "d-choices:d=2001"
     )
@@ -149,7 +149,7 @@ def test_every_allocation_is_listed_and_described(command: Command) -> None:
         assert allocation.summary in " ".join(listing.split())
         described = " ".join(command("policies", allocation.name).stdout.split())
         assert " ".join(allocation.doc.replace("\n# ", "\n").split()) in described
-    # Two entries have that name, and both are shown.
+    # Two entries have the name `random`, and both are shown.
     both = command("policies", "random").stdout
     assert "random (victim policy)\n" in both
     assert "random (block allocation)\n" in both

@@ -8,7 +8,7 @@ from scripts.coverage import differences, hints, intervals
 
 
 def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
-    """Tests policies that learn slowly: with one fixed length, no interval held the truth."""
+    """These policies learn slowly. With one fixed length for all, no interval held the truth."""
     some = [
         ("greedy", "none", "hotcold:f=0.05,r=0.95", "pool", "15%", 150, 32),
         ("cost-benefit", "sfs", "hotcold:f=0.2,r=0.8", "pool", "15%", 150, 32),

@@ -47,8 +47,9 @@ def test_a_configuration_decides_what_is_recorded(
 def consistent(values: Mapping[str, Any]) -> bool:
     """Whether the counts and the write amplification of a result agree.
 
-    Translation pages of a map on flash are among the pages copied. The counts of several runs are
-    sums, and write amplification is the mean over the runs: the sums lie between the runs.
+    Translation pages of a map on flash are among the pages copied. Counts are sums over the runs,
+    and write amplification is the mean over the runs. So the ratio of the sums must lie between
+    the values of the runs.
     """
     runs = values["run_values"]
     if not values["host_pages"]:

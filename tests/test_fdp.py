@@ -81,7 +81,7 @@ def test_a_stream_that_is_no_handle_goes_to_handle_0_and_is_an_event() -> None:
 def test_streams_that_no_write_has_and_those_that_are_no_handle_are_said(
     kind: str, tmp_path: Path
 ) -> None:
-    """JSON has the finding, too; there is none if every stream has writes and a handle."""
+    """JSON has the finding, too. There is no finding if every stream has writes and a handle."""
     table = tmp_path / "streams.csv"
     timed = {"frontier": None, "writes": None, "requests": 3000}
     timed |= {"times": "read=60us,program=800us,erase=1.5ms,transfer=20us", "warmup": "1x"}

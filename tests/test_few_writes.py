@@ -14,7 +14,7 @@ from conftest import Command
 from flashgc.studies.gaps import gap as gaps
 
 HEADER = "time_us,op,offset_bytes,size_bytes,dev\n"
-#: Requests and page writes of a trace that once took minutes per row, on some 20,000 pages.
+#: Requests and page writes of a trace of some 20,000 pages. A row of it once took minutes.
 REQUESTS, WRITES = 93_312, 8
 #: Seconds that each command may take; it takes one or two.
 SOON = 30

@@ -99,7 +99,7 @@ def test_the_interval_of_seeds_that_give_the_same_is_the_results_own() -> None:
 
 
 def test_seeds_that_nothing_is_drawn_from_count_as_one() -> None:
-    """Seeds count as one only if the amplification is equal, too; other figures tie by chance."""
+    """Seeds count as one if their write amplification is equal. Other figures tie by chance."""
     rows = [{**row, "erases": 7} for row in seeded(4.0, 4.0, 4.0, spare=0.1)]
     rows += [{**row, "erases": 7} for row in seeded(2.0, 3.0, spare=0.2)]
     shown = view(rows)

@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
 
 
 def same(mine: flashgc.Result, built_in: flashgc.Result) -> None:
-    """Asserts that both results have equal work, and that there was some."""
+    """Asserts that both results have equal counts, and that pages were copied."""
     assert mine.copied_pages == built_in.copied_pages
     assert mine.erases == built_in.erases
     assert mine.run_values == built_in.run_values

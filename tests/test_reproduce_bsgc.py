@@ -258,7 +258,7 @@ def test_a_trace_gives_its_hot_addresses_what_table_2_says(trace: str) -> None:
     inside = [0.5 + hot * ((at + 0.5) / steps - 0.5) for at in range(steps)]
     share = sum(density(hot, at) for at in inside) * hot / steps
     assert share == pytest.approx(1 - hot, abs=1e-6)
-    # The width of the hot part has the standard deviation from which it was computed.
+    # The width of the hot part gives back the standard deviation that it was computed from.
     for skew, sigma in (("sigma", hot), ("half-sigma", hot / 2)):
         half = half_width(readings.hot_of(trace, skew))
         assert 0.5 / half == pytest.approx(sigma, rel=1e-4)

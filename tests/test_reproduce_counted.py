@@ -232,7 +232,7 @@ def test_every_published_lower_bound_has_a_size(paper: str) -> None:
         numbers = {one.label for one in outcome.rows if not isinstance(one.published, str)}
         for one in outcome.rows:
             found = bound.match(str(one.published))
-            # Rows on the paper's own input have no rough size, and neither has a bound of 0.
+            # Neither rows on the paper's own input nor bounds of 0 are judged by their size.
             if found is None or outcome.claim.input is Input.EXACT or not float(found[2]):
                 continue
             # If the size is published, another row judges it.

@@ -144,7 +144,7 @@ def test_results_of_a_mutant_are_kept_apart_from_right_ones(tmp_path: Path) -> N
 
 
 def test_policies_in_python_are_right_ones_but_for_one_thing() -> None:
-    """With the fault removed, their decisions are those of the engine's own policies."""
+    """Without their fault, wrong policies in Python decide as the engine's own policies."""
 
     class WithWear(WithoutWear):
         def scores(self, blocks: flashgc.Blocks) -> NDArray[np.float64]:

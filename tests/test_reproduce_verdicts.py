@@ -22,8 +22,8 @@ FITTED, UNSTEADY = Verdict.FITTED, Verdict.UNSTEADY
 
 
 def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
-    # The number of values, and the number that the interval of a median leaves out at each end.
-    # The binomial distribution gives it.
+    # The number of values, and the number that the interval of their median leaves out at each
+    # end, by the binomial distribution.
     for n, skipped in ((6, 0), (8, 0), (9, 1), (11, 1), (12, 2), (14, 2), (17, 4)):
         value = Value.median_of([float(one * one) for one in range(n)])
         assert (value.low, value.high) == (skipped**2, (n - 1 - skipped) ** 2)

@@ -130,7 +130,7 @@ def test_the_peak_of_the_duplicates_is_where_they_are_most() -> None:
 
 
 def judged(name: str, of: Callable[[str], dict[str, Any]]) -> Outcome:
-    """The outcome if ``of`` gives the raw result of each run by name, under every reading."""
+    """The outcome under every reading, if ``of`` gives the raw result of a run by its name."""
     claim = claim_of("vm", name)
     runner = runner_of(claim)
     assert runner is not None

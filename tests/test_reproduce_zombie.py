@@ -534,7 +534,7 @@ def test_a_page_of_an_interrupted_run_has_only_figures_that_can_be_drawn(claim: 
     assert runner is not None
     task = runner.task(claim, Size.QUICK)
     assert runner.judge(claim, Measured(Size.QUICK, task, {}, {})).figures == ()
-    # One collector at one h is changed.
+    # Only one collector at one h was measured.
     of = {
         f"{reading.name}: {key}": result
         for reading in READINGS

@@ -102,7 +102,7 @@ def test_whatever_the_region_goes_with_its_counts_add_up(
     assert counts.host_pages + counts.direct_pages == result.host_pages
     assert 0 < counts.folded_pages <= result.copied_pages
     assert counts.folded_pages <= counts.host_pages
-    if "power_protection" not in options:  # padding is among what is written
+    if "power_protection" not in options:  # otherwise, padding is programmed, too
         expected = 1 + result.copied_pages / result.host_pages
         assert result.write_amplification == pytest.approx(expected)
     assert counts.folds > 20

@@ -94,7 +94,7 @@ def test_papers_have_what_is_private_in_flashgc_from_one_module(python: Any) -> 
 
 
 def test_nothing_else_needs_the_command(python: Any) -> None:
-    """The command of the papers is in a folder of that name, too."""
+    """Only modules in folders ``command`` need it. The papers have such a folder, too."""
     command = ("flashgc", "command")
     needing = {
         module

@@ -134,7 +134,7 @@ def test_experiment_files_are_an_axis_and_the_grid_wins(tmp_path: Path) -> None:
 
 
 def test_cells_that_cannot_be_are_listed_and_the_others_run(tmp_path: Path) -> None:
-    # The policy remembers more blocks than the two that d-choices draws.
+    # By default, d-choices would remember more blocks than the two that it draws.
     swept = flashgc.sweep(
         small(
             gc={"victim": ["greedy", "d-choices:d=2"], "frontier": ["single", "double"]},
@@ -527,7 +527,7 @@ def _elsewhere(folder: str) -> None:
     os.environ["XDG_CACHE_HOME"] = folder
 
 
-#: A grid over a trace whose relative name does not look like a file's.
+#: A grid over a trace whose relative path has no folder and no ending.
 TRACE = {
     "workload": {"source": "trace"},
     "drive": {"pages_per_block": 16, "spare": ["10%", "15%", "20%", "25%"]},

@@ -152,7 +152,7 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
 
 
 def test_what_is_cleaned_is_what_was_noted(place: Path, treasure: Path) -> None:
-    """An attacker replaces a folder by a link or by another folder while it is removed."""
+    """While root removes a folder, an attacker replaces it by a link or by another folder."""
     home = place / "home"  # The attacker owns it: the worst case, which check_folder refuses.
     home.mkdir()
     owned(home)
@@ -202,13 +202,13 @@ def test_another_folder_of_the_same_name_stays(place: Path, treasure: Path) -> N
     owned(aside)
     folder.unlink()
     aside.rename(folder)
-    assert not scratch.remove(folder, inode)  # It belongs to somebody else by now.
+    assert not scratch.remove(folder, inode)  # The folder belongs to somebody else by now.
 
 
 def test_a_folder_that_becomes_a_link_while_it_is_removed(
     place: Path, treasure: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exchange comes right after the check of the folder, or of an entry in it."""
+    """The exchange comes right after the check of the folder, or of an entry in the folder."""
     folder = place / "folder"
 
     class System:
@@ -246,7 +246,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_removed(
 
 
 def test_links_inside_are_removed_and_not_followed(place: Path, treasure: Path) -> None:
-    """An inner folder that another user may write becomes a link while it is emptied."""
+    """An inner folder that another user may write becomes a link while root empties it."""
     folder = place / "folder"
     folder.mkdir()
     found = os.lstat(folder)
@@ -340,7 +340,7 @@ def test_programs_are_not_those_of_a_folder_that_others_write(place: Path) -> No
         found = programs.find("mount")
         assert found is not None
         assert not found.startswith(str(place))
-        # Root's program in root's folder is found. If others may write the folder, it is not.
+        # Root's program in root's folder is found, but not if others may write the folder.
         assert programs.find("losetup") == str(trap / "losetup")
         trap.chmod(0o777)
         assert programs.find("losetup") != str(trap / "losetup")
@@ -656,7 +656,7 @@ def test_root_makes_no_socket_in_a_folder_of_others(place: Path, treasure: Path)
 def test_a_recording_is_taken_by_nobody_else_on_its_way(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder was the server user's. Another folder, open to all, may now have its name."""
+    """The server's user had the folder. A folder that is open to all may now have its name."""
     folder, target = place / "folder", place / "t.flashgc"
     folder.mkdir()
     (folder / "t.flashgc").write_text("trace")

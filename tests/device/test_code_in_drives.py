@@ -106,7 +106,7 @@ def test_no_command_runs_the_code_of_a_drive(
 
 @contextlib.contextmanager
 def readable() -> Iterator[tuple[Path, Path]]:
-    """A folder whose policies the user of root's server can read, and a mark that it can write."""
+    """A folder that the user of root's server can read, and a mark that this user can make."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)

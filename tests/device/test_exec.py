@@ -217,7 +217,7 @@ def test_what_is_left_behind_can_be_waited_for(command: Command) -> None:
     found = run(command, *SMALL, "--wait", "--", sys.executable, "-c", DAEMON, "0")
     assert [one["name"][:6] for one in found["left"]] == ["python"]
     assert not found["left_ended"]
-    # All that the daemon wrote counts, also what came after the command itself had ended.
+    # All writes of the daemon count, also those after the end of the command itself.
     assert found["written"]["bytes"] > 30 * 1000
 
 
@@ -597,7 +597,7 @@ def test_owners_are_known_on_a_drive_with_a_past(command: Command) -> None:
     assert owners["a"]["written_pages"] == (8 << 20) // 4096
     past = found["drive"]["past"]
     before = owners["before the command"]
-    # The row of the past leaves out the writes of the past, but has later copies of its pages.
+    # The row of the past does not count the past's own writes, but later copies of its pages.
     counters = found["stat"]["counters"]
     written, copied = past["pages"] + past["overwritten"], past["copied"]
     all_ = found["by_file"]["owners"]

@@ -154,7 +154,7 @@ def wait(until: Callable[[], bool]) -> None:
 
 
 def expect(case: Case, cause: Cause, ended: tuple[int, str], *codes: int) -> None:
-    """Checks the exit code, and that the message of the table was printed in one line."""
+    """Checks the exit code, and that the message of the cause was printed in one line."""
     code, said = ended
     assert code in codes, said
     pieces = [part for part in plain(cause.message) if part]

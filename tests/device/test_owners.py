@@ -63,7 +63,7 @@ def test_what_was_given_out_before_the_command_holds_from_its_beginning_on() -> 
         (0, 0, 100, BEFORE),
         (1000, 0, 100, METADATA),
         (1000, 90, 2, JOURNAL),
-        # Events before the command are in order, with the time of its beginning.
+        # Events before the command keep their order, and get the time of the command's beginning.
         (1000, 10, 5, "a"),
         (1000, 12, 1, METADATA),
         (1600, 20, 3, "b"),

@@ -164,7 +164,7 @@ def test_interpolation_by_hand() -> None:
     assert bent.standing == "between"
     assert bent.sigma is None
     assert bent.crossings == pytest.approx((0.6, 1.5, 2 + 2 * 0.4 / 1.8))
-    # A row is behind only if all points are below it, and ahead only if none is.
+    # A row is behind only if all points are below it, and ahead only if no point is below it.
     assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 3.9).standing == "at"
     assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 1.1).standing == "at"
     assert standing([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
@@ -172,7 +172,7 @@ def test_interpolation_by_hand() -> None:
 
 def test_what_is_alike_has_no_side() -> None:
     curve = [(0.0, 1.0), (1.0, 1.5), (2.0, 2.5), (4.0, 3.0)]
-    # An equal figure is alike even without an interval.
+    # A point with an equal figure is alike even without an interval.
     for figure, sigma in ((1.0, 0.0), (1.5, 1.0), (3.0, 4.0)):
         found = standing(curve, figure)
         assert (found.standing, found.sigma, found.alike) == ("at", None, (sigma,))
@@ -186,7 +186,7 @@ def test_what_is_alike_has_no_side() -> None:
     assert standing(touching, 1.0).standing == "between"
     found = standing(touching, 1.0, 0.0, 0.25, 0.5)
     assert (found.standing, found.less, found.more) == ("at", (), (1.0,))
-    # A bend beyond noise remains, even if a point between is alike.
+    # A bend that exceeds the noise still counts, even if a point between is alike.
     assert standing([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (4.0, 1.5)], 2.0, 2.0).standing == (
         "between"
     )

@@ -32,7 +32,7 @@ def _missing() -> str | None:
 
 MISSING = _missing()
 
-#: Marks of modules with a stand: they run one at a time, and only if the machine allows it.
+#: Marks of modules that use a ``Stand``: they run one at a time, and only if the machine can.
 MARKS = [
     pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
     pytest.mark.xdist_group("hints"),

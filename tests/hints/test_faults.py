@@ -107,7 +107,7 @@ def zombies(stand: Stand) -> int:
 
 
 def settle(stand: Stand) -> None:
-    """Writes all dirty pages to the drive, and waits until the follower has reported it."""
+    """Writes all dirty pages to the drive, and waits until the drive has few zombies."""
     stand.cluster.ask("CHECKPOINT; CHECKPOINT")
     subprocess.run(["sync", "-f", str(stand.mount)], check=True)
     until(lambda: zombies(stand) <= FEW)

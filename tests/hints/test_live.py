@@ -244,7 +244,7 @@ def test_an_inconsistent_database_is_an_error(
 @pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_fio")
 def test_the_micro_benchmark_runs_on_the_block_device(tmp_path: Path) -> None:
-    """No file system; the timed drive gets hints with requests (section 4.3.1)."""
+    """There is no file system. The timed drive gets hints with requests (section 4.3.1)."""
     done = study.run(RAW, tmp_path, lambda *_: None)
     assert [one["collector"] for one in done] == ["GC-GD", "ZGC-GD"] * 2
     for one in done:

@@ -47,7 +47,7 @@ def make(path: Path, asked: Sequence[dict[str, Any]]) -> Path:
             if "figure" in options:
                 result["write_amplification"] = options.pop("figure")
             else:
-                # Every figure is different, and their order is not the list's.
+                # All figures are different, and not in the order of the list.
                 result["write_amplification"] = 1 + (place * 7919 % 10_007) / 1000
             reason = options.pop("reason", "")
             kept = Kept(status, {}, result if status == "result" else None, reason, 0.01, options)

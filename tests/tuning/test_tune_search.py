@@ -48,7 +48,8 @@ def test_the_search_finds_the_best_of_an_exhaustive_search() -> None:
         tuned = flashgc.tune(workload, budget=30, runs=RUNS, **SPACE, **DRIVE)
         found = (tuned.best.candidate.victim, tuned.best.candidate.frontier)
         assert found == min(means, key=means.__getitem__)
-        # A third goes on, and greedy as well if it is not among them.
+        # A third of the candidates goes on to the next rung, and greedy, even if it is not among
+        # them.
         first, second, third = (rung.candidates for rung in tuned.rungs)
         assert first == 30
         assert second in (10, 11)
