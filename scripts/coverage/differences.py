@@ -54,7 +54,7 @@ def drawn(seed: int) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
 
 
 def pairs(count: int) -> Counts:
-    """Counts differences of schemes, and those whose interval misses the one of long runs."""
+    """Counts differences of schemes, and intervals that miss the difference of long runs."""
     wrong = judged = 0
     for seed in range(1, count + 1):
         workload, drive, pair = drawn(seed)
@@ -145,7 +145,7 @@ def timed(count: int) -> Counts:
 
 
 def found(count: int, writes: str = "2000x") -> Counts:
-    """Counts searches for the least spare factor, and those that miss the one of long runs."""
+    """Counts searches for the least spare factor, and brackets that miss that of long runs."""
     options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
     best = flashgc.find(
         "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes=writes, seed=9

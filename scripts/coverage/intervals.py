@@ -142,10 +142,10 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 
 def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
-    """Counts by scheme: all results, steady results, those of them that miss, and that are far off.
+    """Counts results by scheme: all, the steady ones, and of these the wrong and the far ones.
 
-    An interval misses if it does not overlap with the interval of the truth. It is far off if the
-    distance is more than 3 half widths.
+    The half intervals of a result and of the truth are added in squares. A result is wrong if its
+    distance from the truth is larger than this sum, and far if it is larger than 3 times the sum.
     """
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for line in outcomes:

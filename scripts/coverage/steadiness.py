@@ -3,8 +3,8 @@
 Series with a known truth are given to two tests: the rule for passes of a trace, which adds passes
 until they are steady, and the test of the time per request. SERIES (default 2000) of each kind are
 made from fixed seeds. The first table has the share of series that the rule calls steady; the share
-whose interval misses the final level; the share with both, which mislead; and the mean number of
-passes. docs/validation.md has the figures.
+whose interval misses the final level; the share that is called steady although it misses; and the
+mean number of passes. docs/validation.md has the figures.
 """
 
 from __future__ import annotations
