@@ -17,11 +17,11 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::requests::Space;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// The number of references made before the clock runs. The benchmark repeats them.
+/// The number of page references in the recording that the benchmark replays.
 const RECORDED: usize = 1 << 20;
 /// The number of pages of the working set.
 const WORKING_SET: u32 = 2400;
-/// The number of references before an eighth of the working set is replaced.
+/// The number of references after which an eighth of the working set is replaced by other pages.
 const PHASE: u32 = 50_000;
 
 /// The references of a program whose working set moves, or uniform references.

@@ -25,8 +25,8 @@ impl Future for Ahead {
     fn next(&mut self, events: &mut Vec<Event>) {
         events.clear();
         while events.is_empty() {
-            // The workload fails here again when the drive reaches this place, and the drive then
-            // reports it.
+            // An error of the workload ends this reading without a report. The drive meets the same
+            // error when it reaches this place, and reports it.
             let went_on = self.workload.fill(&mut self.batch, Batch::DEFAULT_LEN).is_ok();
             if !went_on || self.batch.pages.is_empty() {
                 return;

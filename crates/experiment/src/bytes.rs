@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::counted::Counted;
 
-/// Counts from the beginning to one moment: pages written, and host commands. The difference of two
-/// moments gives the bytes written between them.
+/// The counts of one drive from its beginning to one moment: host pages, host commands and
+/// programmed pages. The difference between two moments is the traffic between them.
 #[derive(Clone, Copy, Default, Value)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
@@ -34,7 +34,7 @@ impl Written {
         Self::new(&counted.counters, counted.commands, counted.layer.packing)
     }
 
-    /// Returns the bytes written since `earlier`, in pages of `unit` bytes.
+    /// Returns the pages and bytes written since `earlier`. A page has `unit` bytes.
     pub(crate) fn since(&self, earlier: &Self, unit: u32) -> Interval {
         let host_pages = self.host_pages - earlier.host_pages;
         Interval {

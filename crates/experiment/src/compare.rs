@@ -93,9 +93,9 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     if whole && result.timed.is_some() && alike && others_alike {
         return (Some(0.0), Basis::Exact);
     }
-    // Runs cannot be paired if a result was interrupted, because runs may be missing, or if all
-    // runs of a result are identical, because they count as one. `left` is the difference of what
-    // is left of the transients.
+    // Runs cannot be paired if a result was interrupted, because runs may be missing. Nor can they
+    // if all runs of a result are identical, because they count as one. `left` is the difference
+    // between the remaining transients of the two results.
     let left = result.samples.left - best.samples.left;
     if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
         return (Some(half_width95(&differences(values, others)).hypot(left)), Basis::Runs);

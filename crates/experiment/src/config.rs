@@ -23,8 +23,8 @@ use crate::clock::Timed;
 use crate::options::RunConfig;
 use crate::times::Times;
 
-/// The policies of a drive that are not part of flashgc and replace those that the configuration
-/// names.
+/// Policies of a drive that are not part of flashgc. They replace the policies that the
+/// configuration names.
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.
@@ -40,8 +40,8 @@ pub struct Resolved {
     pub config: RunConfig,
     /// The drive's shape.
     pub geometry: Geometry,
-    /// The number of blocks in the configuration, or the number that the pages of a trace need, if
-    /// it was rounded up for the planes.
+    /// The number of blocks before it was rounded up for the planes: the number in the
+    /// configuration, or the number that a trace's pages need. `None` if it was not rounded up.
     pub blocks_asked: Option<u32>,
     /// `true` if the size of the drive and the size of its blocks were chosen for the pages of a
     /// trace.
@@ -82,7 +82,7 @@ pub struct Resolved {
     pub(crate) bytes: u64,
 }
 
-/// Returns the reach of a measured part that exceeds the memory of these policies.
+/// Returns the reach that a measured part needs to exceed the memory of these policies.
 pub(crate) fn reach(victim: Option<&Victim>, placement: &PlacementSpec, shape: &Geometry) -> Reach {
     let of_placement = placement.remembers(shape);
     Reach::beyond(victim.map_or(of_placement, |victim| victim.remembers().and(of_placement)))

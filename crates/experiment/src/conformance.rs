@@ -94,9 +94,9 @@ pub fn run_placement(
     victim: Option<&str>,
     writes: Writes<'_>,
 ) -> Result<Decisions, Unfit> {
-    /// The blocks of the drive that do not depend on the classes; below it, the blocks for each
-    /// class.
+    /// The number of blocks of the drive, apart from those for the classes.
     const BLOCKS: u32 = 40;
+    /// The number of additional blocks for each class.
     const BLOCKS_A_CLASS: u32 = 8;
     let blocks = BLOCKS + BLOCKS_A_CLASS * placement.takes_copies.len() as u32;
     let geometry = Geometry::with_spare(blocks, 16, 0.25).map_err(argument)?;

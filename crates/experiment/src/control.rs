@@ -61,7 +61,7 @@ impl Caller<'_, '_> {
 #[derive(Default)]
 pub(crate) struct Progress {
     total: u64,
-    /// The parts of the run that were reported as done, of [`Control::RUN`].
+    /// The number of parts of the run that were reported as done. A run has [`Control::RUN`] parts.
     pub(crate) reported: u64,
     programs: u64,
 }

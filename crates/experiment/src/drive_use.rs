@@ -45,8 +45,8 @@ impl DriveUse {
         let block = u64::from(self.geometry.pages_per_block());
         let steadiness = Steadiness {
             amplification: drift(&runs).and_then(Drift::new),
-            // The command and not the drive determines when requests come, like given times of
-            // arrival.
+            // The command that uses the drive determines when requests arrive, as given arrival
+            // times do. So the drive has no pace to test.
             pace: None,
             transient: None,
             rewrites: None,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::bytes::Bytes;
 use crate::finished::Finished;
 
-/// The figure in a document that lacks it.
+/// Returns NaN, the value of a figure that a document lacks.
 pub(crate) fn nan() -> f64 {
     f64::NAN
 }

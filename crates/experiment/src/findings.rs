@@ -1,4 +1,5 @@
-//! Findings: claims about a result that are shown with its figures. This file has all of them.
+//! Findings: claims about a result that are shown with its figures. This file has the rules of all
+//! findings; `findings/clocked.rs` makes the findings about drives with a clock.
 //!
 //! A finding has a rule, which says when the finding is made and what it claims, and the numbers
 //! that the claim rests on. Terminal, JSON, tables, notebooks and the reference show the same
@@ -317,8 +318,8 @@ pub(crate) fn interrupted() -> Finding {
 }
 
 /// Returns the finding that a drive with a clock had not settled after `drive_writes` drive writes
-/// before its requests. About `needed` drive writes would show that it has; there is no advice if
-/// that is too many.
+/// before its requests. About `needed` drive writes would show that the drive has settled. If
+/// `needed` is too large, the finding has no advice.
 pub(crate) fn not_settled_before(drive_writes: f64, needed: f64) -> Finding {
     let claim = format!(
         "nothing shows that write amplification had settled after {} drive writes before the requests",

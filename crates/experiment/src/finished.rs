@@ -36,7 +36,7 @@ pub(crate) struct Finished {
     pub(crate) decisions: u64,
     /// The statistics of the erase counts of the drive's blocks.
     pub(crate) erases: Erases,
-    /// Pairs: a number of erases, and the number of blocks with so many.
+    /// Pairs of a number of erases and the number of blocks that were erased that often.
     pub(crate) tally: Vec<(u32, u64)>,
     /// The moments of the drive's life; `None` if blocks do not wear out.
     pub(crate) life: Option<Life>,
@@ -115,11 +115,11 @@ pub(crate) struct Timings {
     /// The pace of each interval of the measured part; empty if requests arrive at given times,
     /// because then the drive does not determine the pace.
     pub(crate) paces: Vec<Pace>,
-    /// The page writes before the requests, and about how many would have settled the drive; `None`
-    /// if the drive had settled.
+    /// The page writes before the requests, and an estimate of the page writes that would have
+    /// settled the drive. `None` if the drive had settled.
     pub(crate) unsettled: Option<(u64, u64)>,
-    /// The writes before the requests that were left out because the workload hardly writes; `None`
-    /// if none were.
+    /// The writes before the requests, if they ended early because the workload hardly writes;
+    /// `None` otherwise.
     pub(crate) cut: Option<Cut>,
     /// The note on the file of trace events; `None` if there is none.
     pub(crate) note: Option<String>,

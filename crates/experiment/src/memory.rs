@@ -15,7 +15,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 struct Group {
     /// The bytes that one thread needs in memory.
     bytes: u64,
-    /// The number of threads that may each hold as many bytes.
+    /// The number of threads that may each need `bytes` at the same time.
     threads: u64,
     /// The number of runs whose drives need `bytes`.
     runs: u64,

@@ -255,8 +255,8 @@ impl Course {
     }
 }
 
-/// Returns the rule for runs without end: a run is doubled until it has settled, or until `most`
-/// drive writes.
+/// Returns the rule for runs without end: a run is doubled until it has settled, or until it has
+/// `most` drive writes.
 fn doubling(
     config: &RunConfig,
     specs: &Specs,
@@ -333,8 +333,8 @@ fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
 
 /// Refuses a placement that would read ahead through too many replays of a trace.
 fn check_horizon(resolved: &Resolved) -> Result<(), SpecError> {
-    /// The most page commands that are read ahead at once. They take some seconds, in which nothing
-    /// can stop it.
+    /// The maximum number of page commands that are read ahead at once. Reading them takes some
+    /// seconds and cannot be interrupted.
     const MOST: u64 = 100_000_000;
     let Resolved { source, placement, geometry, .. } = resolved;
     let commands = if resolved.host.is_some() { None } else { source.changes() };
@@ -375,7 +375,8 @@ fn refuse_excluded(config: &RunConfig) -> Result<(), SpecError> {
         "endurance" => config.endurance.is_some(),
         "flush_every" => config.flush_every.is_some(),
         "passes" => matches!(config.length, Length::Passes(_)),
-        // The other options have no field of their own by now, or have a default.
+        // The other options are not checked: at this point they have no field, or their field has a
+        // default.
         _ => false,
     };
     let pair = EXCLUDED.iter().find(|pair| has(pair.key) && has(pair.with));
@@ -418,8 +419,8 @@ fn host(
     Ok(Some(host))
 }
 
-/// Returns the endurance in `config`: a drive lives until it fails, or until the failure that the
-/// run ends with.
+/// Returns the endurance in `config`, and the failure that ends a drive's life: the failure at
+/// which the run ends, or else the failure of the drive as a whole.
 fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     let ends_at = match &config.length {
         Length::Until(end) => EndOfLife::parse(end)?,

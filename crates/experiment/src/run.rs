@@ -49,27 +49,26 @@ pub(crate) struct Run {
     /// The number of times that a cold page was written in the measured part; `None` if that is not
     /// watched.
     rewrites: Option<f64>,
-    /// The number of lengths that the run has completed. A length ends early if the drive's life
-    /// ends.
+    /// The number of rounds that the run has completed: its first length and each lengthening. A
+    /// round ends early if the drive's life ends.
     rounds: u32,
-    /// The parts of the run that were reported as done, of
-    /// [`Control::RUN`](crate::control::Control::RUN).
+    /// The progress that was reported to the caller.
     progress: Progress,
-    /// `true` while a length of the run is not completed.
+    /// `true` while a round of the run is not completed.
     under_way: bool,
-    /// The number of intervals done in the warm-up, or in the current length of the measured part.
+    /// The number of intervals done in the warm-up, or in the current round of the measured part.
     pieces: u64,
-    /// The position at which the current length began; `None` between two lengths, and with a
-    /// clock.
+    /// The position in the workload at which the current round began; `None` between two rounds,
+    /// and with a clock.
     origin: Option<u64>,
     /// The processor time that the run has taken so far.
     pub(crate) elapsed: Duration,
-    /// The processor time of the thread up to which `elapsed` is counted.
+    /// The processor time of the thread when `elapsed` was last updated.
     since: Duration,
 }
 
-/// The order of the values is that in existing files: the values of a clock lie between those that
-/// every run has.
+/// Saves and restores the values in the order of existing files: the values that only a run with a
+/// clock has stand between those that every run has.
 impl State for Run {
     fn save(&self, to: &mut Writer<'_>) {
         let mut pieces = self.pieces;
@@ -139,7 +138,7 @@ enum End {
     Target,
     /// The life of the drive ended, or the workload did.
     Life,
-    /// The run was cancelled before.
+    /// The run was cancelled before it reached the target.
     Cancelled,
 }
 
@@ -188,8 +187,8 @@ impl Run {
         self.since = cpu::time();
     }
 
-    /// Reports that `done` units are done. Stores the run if that is due or if the run is
-    /// cancelled; the interval has not ended then. Returns `false` if the run is cancelled.
+    /// Reports in the middle of an interval that `done` units are done. Stores the run if a
+    /// checkpoint is due or the run is cancelled. Returns `false` if the run is cancelled.
     fn look(&mut self, done: u64, caller: &mut Caller<'_, '_>) -> bool {
         self.report(done, caller);
         let goes_on = !caller.control.is_cancelled();
@@ -209,8 +208,9 @@ impl Run {
         caller.poll();
     }
 
-    /// Prepares the measured part if that was not done yet, then runs one length of it. Returns
-    /// `false` if the length was not completed because the run was cancelled or cannot continue.
+    /// Prepares the measured part if that was not done yet, then runs one round of it. Returns
+    /// `false` if the round did not reach its target, because the run was cancelled or cannot
+    /// continue.
     pub(crate) fn advance(
         &mut self,
         resolved: &Resolved,
@@ -360,7 +360,8 @@ impl Run {
         })
     }
 
-    /// Returns `true` if the run has completed fewer than `rounds` lengths.
+    /// Returns `true` if a round is under way, or if the run has completed fewer than `rounds`
+    /// rounds.
     pub(crate) fn is_due(&self, rounds: u32) -> bool {
         self.under_way || self.rounds < rounds
     }
@@ -441,7 +442,7 @@ impl Run {
                 .map(|(moment, cause)| ((moment, all.commands), cause)),
         });
         // The counts cover the same intervals as write amplification. If a run was stopped in its
-        // warm-up, all of them are 0.
+        // warm-up, all counts are 0.
         let start = match warmup {
             0 => self.at_start.as_ref().unwrap_or(&all),
             warmup => &self.after_each[warmup - 1],

@@ -11,7 +11,8 @@ use crate::options::RunConfig;
 /// or the number of blocks in its capacity, rounded down.
 pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
     if let Some(blocks) = config.blocks {
-        // If a plane has fewer than two blocks, the drive refuses the number in the configuration.
+        // If a plane would have fewer than two blocks, the number is not rounded: the drive refuses
+        // it, and the error shows the number in the configuration.
         let rounded = blocks.checked_next_multiple_of(planes);
         return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
     }

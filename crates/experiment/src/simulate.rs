@@ -24,7 +24,7 @@ use crate::summary::{half_width, summarise};
 /// The number of threads per core above which more threads need memory but give no speed.
 const MOST_THREADS_A_CORE: usize = 4;
 
-/// The largest number of lengths of a run that is lengthened to a precision.
+/// The maximum number of rounds of a run that is lengthened until it reaches a precision.
 const MOST_ROUNDS: u32 = 100;
 
 /// A function that is called with the index of a configuration and its result when its runs have
@@ -195,7 +195,8 @@ impl<'a> Runs<'a> {
         Caller { control: self.control, poll, turns: Turns::new(self.keeper, index) }
     }
 
-    /// Makes run number `index` and executes it by its plan. It gets as many lengths as any run of
+    /// Makes run number `index`, restores its state if the keeper has one, and executes it by its
+    /// plan. A run that is lengthened together with others gets the highest number of rounds that
     /// the keeper has.
     fn start(&self, index: u32, poll: Option<Poll<'_>>) -> Result<Run, DriveError> {
         let Self { resolved, control, .. } = self;

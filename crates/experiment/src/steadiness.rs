@@ -74,8 +74,8 @@ impl Drift {
         exceeds_chance((self.drift, self.ci95))
     }
 
-    /// Returns `true` if the change is larger than chance. This is for runs that ended when their
-    /// own change was not.
+    /// Returns `true` if the change is larger than chance. This test is for runs that were each
+    /// lengthened until their own change was within chance.
     pub fn moves_after_all(&self) -> bool {
         exceeds_chance_after_all((self.drift, self.ci95))
     }
@@ -142,8 +142,8 @@ impl Steadiness {
         }
     }
 
-    /// Returns the share of the programmed pages that went to blocks erased before, if it is too
-    /// large for a steady state.
+    /// Returns the share of the programmed pages that went to blocks erased before the measured
+    /// part, if that share is too large for a steady state.
     pub(crate) fn burst(&self) -> Option<f64> {
         self.from_spare.filter(|&share| share > MOST_FROM_SPARE)
     }

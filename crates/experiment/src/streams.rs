@@ -12,7 +12,7 @@ use flashgc_workload::StreamRanges;
 
 use crate::options::{NO_STREAMS, RunConfig};
 
-/// Reads the table of ranges in `config`; `None` if it names none.
+/// Reads the table of ranges that `config` names; `None` if it names none.
 ///
 /// # Errors
 /// Fails if the file cannot be read or is no table of ranges. Also fails if writes have streams, by

@@ -44,8 +44,8 @@ impl Strict {
         left.map(|(&page, &place)| (page, self.inner.copy(page, place, false, now))).collect()
     }
 
-    /// Reports an event by `tell`. The report may not change the answers for the block being
-    /// collected.
+    /// Reports an event to the placement with `tell`. It is a fault if the report changes the
+    /// answers for the block being collected.
     fn unmoved(&mut self, what: &str, now: Now, tell: impl FnOnce(&mut dyn Placement)) {
         let before = self.answers(now);
         tell(&mut *self.inner);

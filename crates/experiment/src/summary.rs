@@ -120,8 +120,8 @@ impl<'a> Summary<'a> {
         let is_known = has_erased(runs) && !(resolved.is_trace_in_passes() && interrupted);
         let half = half_width(resolved, &measured, &values, levels.as_deref())
             .filter(|half| half.is_finite() && is_known);
-        // A drive with a clock is brought into its state before the requests, and its length is in
-        // requests.
+        // With a clock, neither applies: the writes before the requests settle the drive, and the
+        // length is in requests.
         let settles = resolved.has_no_end() && clock.is_none();
         Self {
             half,
@@ -177,7 +177,8 @@ impl<'a> Summary<'a> {
         self.half.map(|half| half / mean(&self.values)).filter(|_| self.levels.is_some())
     }
 
-    /// Returns `true` if writes before the measured part still affect it.
+    /// Returns `true` if the reach of the measured part is too short: the writes before it may
+    /// still affect it.
     fn reaches_too_short(&self) -> bool {
         self.settling.as_ref().is_some_and(|settling| !settling.is_enough())
     }
@@ -490,7 +491,7 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
 pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     let is_share = resolved.timed.as_ref().is_some_and(|timed| timed.plan.keeps_share());
     let (kept, spare) = (resolved.blocks_kept_erased(), resolved.geometry.spare_factor());
-    // With this many blocks, the blocks that are kept reduce the spare factor by no more than the
+    // With `enough` blocks, the blocks that are kept reduce the spare factor by no more than the
     // limit.
     let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
     let more = |blocks: u64| match resolved.is_counted {

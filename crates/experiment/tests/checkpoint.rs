@@ -44,7 +44,7 @@ fn host() -> HostConfig {
     }
 }
 
-/// Returns configurations of counting drives. Each has another of the parts that a drive may have.
+/// Returns configurations of counting drives. Each has a different optional part.
 fn countings() -> Vec<RunConfig> {
     let base = counting();
     vec![
@@ -107,8 +107,7 @@ fn countings() -> Vec<RunConfig> {
     ]
 }
 
-/// Returns configurations of drives with a clock. Each has another of the parts that a drive may
-/// have.
+/// Returns configurations of drives with a clock. Each has a different optional part.
 fn timed() -> Vec<RunConfig> {
     let timed = |change: &dyn Fn(&mut TimedConfig)| {
         let mut clock =
@@ -161,7 +160,7 @@ fn resolve(config: &RunConfig) -> Resolved {
     .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns all of a result except the speed.
+/// Returns a result as JSON, without the speed, which differs between two runs.
 fn digits(mut result: RunResult) -> String {
     result.page_programs_per_second = 0.0;
     serde_json::to_string(&result).unwrap()
@@ -222,7 +221,8 @@ fn a_run_that_was_stopped_again_and_again_has_the_digits_of_one_that_was_not() {
     assert!(stops >= 11, "{stops} stops");
 }
 
-/// A killed process leaves the file in the state of a copy that is taken while the runs continue.
+/// A copy of the file, taken while the runs continue, stands for the file that a killed process
+/// leaves behind.
 #[test]
 fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -364,8 +364,8 @@ fn a_timeline_is_refused() {
     assert!(error.contains("a timeline cannot be saved; hint: leave out the timeline"), "{error}");
 }
 
-/// The page programs show this: a run that continues or begins anew programs pages; a run that is
-/// read from the file programs none.
+/// The number of programmed pages shows whether a run is executed. A run that continues or begins
+/// anew programs pages; a run that is read from the file programs none.
 #[test]
 fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -385,7 +385,7 @@ fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     };
     let expected = uninterrupted(&config);
     let long = Duration::from_secs(300);
-    // Two runs write 12 times the drive each, and copies come on top.
+    // Each of the two runs makes 12 drive writes of 2700 pages, and copies are added.
     assert!(programs(&expected, long) > 2 * 12 * 2700);
     assert_eq!(programs(&expected, long), 0);
 }

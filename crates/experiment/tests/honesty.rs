@@ -106,7 +106,7 @@ fn half_of_batches(results: [&RunResult; 2]) -> f64 {
     };
     let [one, other] = results.map(batches);
     let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
-    // The widest interval counts, of those over 20, 10 and 5 batches.
+    // The result is the widest of three intervals: over 20, 10 and 5 batches.
     let of = |size: usize| {
         let larger = differences.chunks(size).map(|few| few.iter().sum::<f64>() / size as f64);
         flashgc_drive::stats::half_width95(&larger.collect::<Vec<_>>())
@@ -127,7 +127,7 @@ fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
         assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::Batches, false));
         let half = ranks[1].difference_ci95.unwrap();
         let expected = half_of_batches([&fifo, &greedy]);
-        // The difference of the transients is added in squares.
+        // The interval also has the difference of the two transients: the squares of both add up.
         let expected = expected.hypot(fifo.samples.left() - greedy.samples.left());
         assert!((half / expected - 1.0).abs() < 0.02 && half > 0.0, "{half}, {expected}");
         let apart = [&greedy, &fifo].map(|one| one.write_amplification_ci95.unwrap());
@@ -302,7 +302,7 @@ fn a_run_without_a_length_is_doubled_until_cold_pages_are_written_again() {
     let drive_writes =
         |result: &RunResult| result.counters.host_pages as f64 / result.config.logical_pages as f64;
     // The run begins with 20 drive writes and is doubled. 95% of the pages get 5% of the writes, so
-    // that 4 writes of each take 76 drive writes.
+    // four writes to each of these pages take 76 drive writes.
     let uniform = settled("uniform", "none");
     assert!(drive_writes(&uniform) <= 40.0, "{}", drive_writes(&uniform));
     let cold = settled("hotcold:f=0.05,r=0.95", "none");

@@ -13,7 +13,7 @@ mod named;
 mod one_request;
 mod published;
 mod recordings;
-#[allow(dead_code)] // the crate it comes from tests the rest of it
+#[allow(dead_code)] // the tests of flashgc-ftl use the rest of the module
 #[path = "../../ftl/tests/reference/mod.rs"]
 mod reference;
 mod refused;

@@ -342,8 +342,8 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
     );
     let (times, end, pages, again) = drive(4, &short);
     assert_eq!((times, end, pages, again), (vec![0], 245, 1, commands));
-    // Two halves wait after another write and become a page meanwhile: nothing is read, and one
-    // page is programmed.
+    // Two writes of half a unit wait behind another write and become a whole unit meanwhile:
+    // nothing is read, and one page is programmed.
     let halves = [(0, 8192, 4096), (1, 4096, 2048), (2, 6144, 2048)];
     let (times, end, pages, commands) = drive(4, &halves);
     assert_eq!((times, end, pages), (vec![0, 1, 2], 2 * 210, 2));

@@ -80,7 +80,7 @@ fn no_placement_at_all_remembers_more_than_it_says() {
     assert!(judged.len() >= 9, "{judged:?}");
 }
 
-/// Tests the memory that policies which use wear declare.
+/// Tests the memory that policies declare if they use wear.
 fn check_wear(victims: &[&str]) {
     for &victim in victims {
         let config = RunConfig {

@@ -325,7 +325,7 @@ fn facts(result: &RunResult) -> String {
     let map_traffic = &map.map_traffic;
     let of_stream =
         |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
-    // A drive with a clock also lists the response times of streams that were only read.
+    // The drive with a clock also lists the response times of streams that were only read.
     let wrote = |one: &&StreamResult| one.counts.host_pages + one.counts.copied_pages > 0;
     let streams: Option<Vec<_>> =
         streams.as_ref().map(|streams| streams.iter().filter(wrote).map(of_stream).collect());

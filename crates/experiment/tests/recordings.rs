@@ -88,7 +88,7 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     path
 }
 
-/// Returns all decisions and counts of a layer, and its state of every page.
+/// Returns all decisions and counts of a layer, and the state of every page.
 fn state(layer: &dyn Translation) -> String {
     layer.audit().unwrap();
     let places: Vec<_> = (0..PAGES).map(|page| layer.locate(page)).collect();

@@ -622,7 +622,7 @@ fn pairs_that_exclude_each_other_are_refused_with_the_reason() {
         }
         for out in [pair.key, pair.with] {
             let left: Vec<_> = given.into_iter().filter(|(key, _)| *key != out).collect();
-            // The option that is left may need the other one for the drive; that is another error.
+            // The remaining option may need the option that was left out. That gives another error.
             let error = asked(Way::Typed, &drive(&left, folder.path())).err();
             assert!(!error.is_some_and(|error| error.contains("does not go with")), "{left:?}");
         }

@@ -151,7 +151,8 @@ fn policies_without_randomness_differ_exactly_on_as_many_passes() {
     let ranks = compare(&[three("fifo"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].difference_ci95), (Basis::Exact, Some(0.0)));
     assert!(!ranks[1].inside_noise && ranks[1].difference > 0.0);
-    // With random numbers, it is one of many possible runs.
+    // With random numbers, each result is one of many possible results, so the difference is not
+    // exact.
     let ranks = compare(&[three("random"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::None, false));
     let twelve = |victim| of(victim, Length::Passes(12));

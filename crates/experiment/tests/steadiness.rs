@@ -65,7 +65,8 @@ fn a_drive_that_lives_on_erased_blocks_is_in_a_burst() {
     let freed = (burst.counters.erases + 1) * 16;
     let by_hand = (programs - freed) as f64 / programs as f64;
     assert_eq!(burst.steadiness.from_spare, Some(by_hand));
-    // After some drive writes it collects as much as it writes, and its pace is that of a long run.
+    // After some drive writes, the drive frees as many pages as it programs, and its pace is that
+    // of a long run.
     let settled = run(&clocked("5x", 40_000));
     assert!(settled.steady, "{:?} {:?}", settled.steadiness, settled.findings);
     assert!(settled.findings.is_empty(), "{:?}", settled.findings);

@@ -130,7 +130,7 @@ fn the_first_requests_are_not_measured() {
         result.timed.as_ref().unwrap().latency_us.all.as_ref().unwrap().all.requests
     };
     assert_eq!((count(&whole), count(&part)), (10_000, 8_000));
-    // The same requests happened on both drives.
+    // Both runs executed the same requests, so their drives have the same wear.
     assert_eq!(whole.wear, part.wear);
     assert!(part.counters.host_pages < whole.counters.host_pages);
 }
@@ -174,8 +174,8 @@ fn a_drive_that_is_prepared_writes_as_the_counting_drive_does() {
 
 #[test]
 fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
-    // A request takes at least a program every 210 us, or a read, so 20 000 requests a second are
-    // far too many.
+    // A request takes a program of 210 us, or a read, so 200 000 requests a second are far too
+    // many.
     let mut config = timed(|timed| timed.arrivals = Some("poisson:rate=200000".into()));
     config.length = Length::Requests(3_000_000);
     config.runs = 1;
@@ -184,14 +184,15 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     assert!((overload.offered_per_second / 200_000.0 - 1.0).abs() < 0.01, "{overload:?}");
     assert!(overload.outstanding > 900_000, "{overload:?}");
     assert!(result.said()[0].starts_with("overload: requests arrive at "), "{:?}", result.said());
-    // A closed loop with as many requests in progress as are waiting there has the same rate.
+    // A closed loop with 256 requests in progress keeps the drive just as busy, so it has the same
+    // rate.
     let mut closed = timed(|timed| timed.arrivals = Some("closed:threads=256".into()));
     (closed.runs, closed.length) = (1, Length::Requests(20_000));
     let closed = run(&closed, 1).timed.unwrap().throughput.requests_per_second;
     let ratio = overload.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{overload:?} {closed}");
-    // A run that ends before a million requests wait was just as far behind at its end, and reports
-    // that.
+    // A shorter run ends before a million requests wait. At its end it was just as far behind, and
+    // it reports that.
     config.length = Length::Requests(50_000);
     let short = run(&config, 1);
     let behind = short.timed.as_ref().unwrap().overload.unwrap();
@@ -199,7 +200,7 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     assert!((behind.offered_per_second / 200_000.0 - 1.0).abs() < 0.03, "{behind:?}");
     let ratio = behind.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{behind:?} {closed}");
-    // Of the 50 000 requests, all wait except those served until then.
+    // When the last of the 50 000 requests arrives, all wait except those served until then.
     let served = 50_000.0 * closed / 200_000.0;
     assert!((behind.outstanding as f64 / (50_000.0 - served) - 1.0).abs() < 0.03, "{behind:?}");
     assert!(short.said()[0].contains("waited when the last one arrived"), "{:?}", short.said());

@@ -35,7 +35,8 @@ pub(super) enum SlotKind {
 pub(super) struct Slot {
     pub(super) index: u32,
     pub(super) kind: SlotKind,
-    /// The number of lengths of the run: all its data so far, and a lengthening that is under way.
+    /// The number of rounds of the run: its first length and each lengthening. A round that is
+    /// under way counts. A finished run has 1.
     pub(super) rounds: u32,
     /// The offset in the file at which the content begins, in bytes.
     start: u64,
@@ -164,8 +165,8 @@ impl Stored {
         Ok(taken)
     }
 
-    /// Writes a checkpoint of `subject` to `path`. It has the slots of this checkpoint; `new`
-    /// replaces the slot of the same run.
+    /// Writes a checkpoint of `subject` to `path`. The new file has the slots of `self` and the
+    /// slot `new`, which replaces an older slot of the same run.
     ///
     /// # Errors
     /// Fails if the file cannot be written. The old file at `path` is then unchanged.

@@ -114,8 +114,8 @@ fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
     DriveError::checkpoint(format!("checkpoint {}: {why}", path.display()))
 }
 
-/// Reads the subject of the checkpoint at `path`. [`Keeper::new`] needs its configuration,
-/// resolved.
+/// Reads the subject of the checkpoint at `path`. The caller resolves the configuration in it and
+/// passes both to [`Keeper::new`].
 ///
 /// # Errors
 /// Fails if there is no checkpoint, if it is damaged, or if another version wrote it.
@@ -141,7 +141,7 @@ fn version_of(subject: &str) -> Option<String> {
 pub struct CheckpointFiles {
     /// The file that checkpoints are written to.
     pub write: Option<PathBuf>,
-    /// The time from one checkpoint of a run to its next.
+    /// The time between two checkpoints of a run; `None` for [`EVERY`].
     pub every: Option<Duration>,
     /// The file that runs continue from.
     pub resume: Option<PathBuf>,
@@ -170,9 +170,9 @@ pub(crate) enum Restored {
 }
 
 impl Keeper {
-    /// Returns the keeper of the runs of `resolved`, which was made from `config`. Unless `places`
-    /// has another file to write, it writes to the file that it resumes from. The file exists when
-    /// this returns.
+    /// Returns the keeper of the runs of `resolved`, which was made from `config`. The keeper
+    /// writes to the file `places.write`, or to the file `places.resume` if no other file is given.
+    /// That file exists when this function returns.
     ///
     /// # Errors
     /// Fails if a checkpoint is damaged or belongs to another version, configuration or trace, if
@@ -212,13 +212,12 @@ impl Keeper {
         lock(&self.stored)
     }
 
-    /// Returns the highest number of lengths of any stored run, including a lengthening that is
-    /// under way.
+    /// Returns the highest number of rounds of any stored run. A round that is under way counts.
     pub(crate) fn rounds(&self) -> u32 {
         self.stored().slots().iter().map(|slot| slot.rounds).max().unwrap_or(0)
     }
 
-    /// Restores run `index` into `run`, which was just made.
+    /// Restores the stored state of run `index` into `run`, which must be at its beginning.
     ///
     /// # Errors
     /// Fails if the stored data do not belong to such a run.
@@ -229,8 +228,8 @@ impl Keeper {
             Some(SlotKind::Done) => return Ok(Restored::Done),
             Some(SlotKind::UnderWay) => {}
         }
-        // Each reader checks only data that could do harm. Other wrong data may break an assertion:
-        // then the file was not written by flashgc.
+        // Readers check only the data that could do harm. Other wrong data may break an assertion,
+        // which panics. The panic is returned as an error: flashgc did not write such a file.
         let read =
             AssertUnwindSafe(|| stored.read(index, |from: &mut Reader<'_>| run.restore(from)));
         let restored =
@@ -254,7 +253,8 @@ impl Keeper {
         read.map(Some).map_err(|why| fault(&self.path, why))
     }
 
-    /// Stores run `index`, which is under way and has been lengthened to `rounds` times its length.
+    /// Stores run `index`, which has not ended and has `rounds` rounds. A round that is under way
+    /// counts.
     pub(crate) fn keep(&self, index: u32, rounds: u32, run: &dyn State) {
         self.store(Slot::new(index, SlotKind::UnderWay, rounds), &|to| run.save(to));
     }
@@ -287,7 +287,7 @@ impl Keeper {
     }
 }
 
-/// The times at which one run is to be stored.
+/// Decides at which times one run is stored.
 pub(crate) struct Turns<'a> {
     keeper: Option<&'a Keeper>,
     index: u32,
@@ -295,7 +295,7 @@ pub(crate) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// Returns the times at which run `index` is stored. Without a keeper it is never stored.
+    /// Returns the times for run `index`. Without a keeper, the run is never stored.
     pub(crate) fn new(keeper: Option<&'a Keeper>, index: u32) -> Self {
         Self { keeper, index, last: Instant::now() }
     }

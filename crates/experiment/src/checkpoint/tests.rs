@@ -1,5 +1,6 @@
-//! The file: written data are read back unchanged, a damaged file is refused in one line, and a
-//! failed write leaves the old file. The bytes of a state change only with the format.
+//! Tests of the checkpoint file: written data are read back unchanged, a damaged file is refused in
+//! one line, and a failed write leaves the old file. The bytes of a state change only with the
+//! format.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::options::{HostConfig, SwapConfig, TimedConfig};
 use crate::run::Run;
 use flashgc_base::snapshot::{FORMAT, Value};
 
-/// Writes a checkpoint of three runs in `folder`.
+/// Writes a checkpoint of three runs to `path`.
 fn three(path: &Path) -> Stored {
     let mut stored = Stored::nothing();
     for index in 0..3u32 {
@@ -130,7 +131,8 @@ fn state_of(resolved: &Resolved) -> (u64, u64) {
     to.finish().unwrap()
 }
 
-/// Small drives with most kinds of state: the bytes of their states, recorded with this format.
+/// The states of small drives must have the bytes that were recorded with the current format. The
+/// drives have most kinds of state.
 #[test]
 fn the_bytes_of_a_state_change_with_the_format_alone() {
     let base = RunConfig {

@@ -1,4 +1,4 @@
-//! The clock of a drive in a configuration: its settings are read, checked and resolved.
+//! Reads, checks and resolves the settings of a drive with a clock.
 
 mod plan;
 pub(crate) mod resolve;

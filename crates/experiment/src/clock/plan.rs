@@ -141,8 +141,8 @@ impl TimedPlan {
     /// mark at which a collection begins or ends.
     ///
     /// # Errors
-    /// Fails if the planes cannot share the blocks, or if thresholds are out of order or above the
-    /// spare blocks.
+    /// Fails if the blocks cannot be divided equally among the planes, or if thresholds are out of
+    /// order or above the spare blocks.
     pub fn settings(
         &self,
         geometry: &Geometry,
@@ -179,7 +179,8 @@ impl TimedPlan {
         let slc = self.slc.map(|slc| slc.on(blocks, high));
         let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
         let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);
-        // If the planes cannot share the blocks, or a low mark leaves no room, the map reports it.
+        // If the blocks cannot be divided equally among the planes, or a low mark leaves no room,
+        // the map reports the error.
         let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
         if can_be && u64::from(high) >= spare {
             return Err(SpecError::new(

@@ -54,10 +54,11 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// Checks the options of a configuration for the clock, with its page size.
+    /// Checks the clock options `timed`, with the page size in `config` and the operation times
+    /// `times`.
     ///
     /// # Errors
-    /// Fails if the workload has no requests, if the drive has no times, or if words make no sense.
+    /// Fails if the drive has no operation times, or if a value makes no sense.
     pub(crate) fn plan(
         timed: &TimedConfig,
         config: &RunConfig,
@@ -70,8 +71,8 @@ impl Timed {
     /// Resolves the runs on a drive of this shape that will hold `pages` pages of data.
     ///
     /// # Errors
-    /// Fails if the planes cannot share the blocks, or if the length or the warm-up belongs to
-    /// another kind of drive.
+    /// Fails if the blocks cannot be divided equally among the planes, or if the length or the
+    /// warm-up belongs to another kind of drive.
     pub(crate) fn new(
         plan: TimedPlan,
         config: &RunConfig,
@@ -176,7 +177,8 @@ fn tenants(
     tenants::resolve(timed, space, config.units_per_block(), source)
 }
 
-/// Returns the requests with times of the workload. It is an error if it has none.
+/// Returns the workload's requests with arrival times. A workload without such requests is an
+/// error.
 fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     source.requests().ok_or_else(|| {
         SpecError::new(
@@ -210,10 +212,10 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
     Ok(())
 }
 
-/// Returns the drive's shape, and the number of blocks that the pages of a trace need, before it is
-/// rounded up for the planes. If the number of blocks is given, the drive has that many, and the
-/// trace must fit. If it is not given, the drive is as large as the trace needs, in whole blocks a
-/// plane.
+/// Returns the drive's shape and, if the size is chosen for a trace, the number of blocks that the
+/// trace's pages need before it is rounded up for the planes. A drive whose `blocks` are given has
+/// that number, and the trace must fit. Otherwise the drive is as large as the trace needs, with
+/// the same whole number of blocks on every plane.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
@@ -256,7 +258,8 @@ fn whole_planes(
         .div_ceil(u64::from(wanted.pages_per_block()));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
-    // A plane that must keep nearly all its blocks has no room at any size. The map reports that.
+    // The search below ends at a limit, because a plane that must keep nearly all its blocks has no
+    // room at any size. The map then reports the error.
     let in_slc = |blocks: u64| {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         u64::from(plan.blocks_for_slc(blocks, placement))

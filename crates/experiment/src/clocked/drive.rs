@@ -1,5 +1,6 @@
-//! The drive with a clock of one run: first writes without the clock, which bring the drive into
-//! its state, then requests. At the end it has the figures of the clock.
+//! The drive with a clock of one run. First, writes without the clock bring the drive into the
+//! state in which it is measured. Then it executes the requests and gathers the figures of the
+//! clock.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
@@ -26,8 +27,8 @@ use crate::finished::{Cached, Cut, Pace, Timings};
 /// checkpoints.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
-/// Returns the most requests that are drawn for `pages` page writes before the clock starts: a
-/// thousand for each page, within limits. The upper limit takes half a minute.
+/// Returns the maximum number of requests that are drawn for `pages` page writes before the clock
+/// starts: a thousand for each page, within limits. The upper limit takes half a minute.
 fn most_before(pages: u64) -> u64 {
     pages.saturating_mul(1000).clamp(1 << 24, 1 << 30)
 }
@@ -52,7 +53,7 @@ pub(crate) struct Clocked {
     pub(crate) start: (u64, Totals),
     #[snapshot(skip)]
     pub(crate) paces: Vec<Pace>,
-    /// The number of requests completed at the end of the last interval, and the time of that end.
+    /// The number of requests completed by the end of the last interval, and the time of that end.
     #[snapshot(skip)]
     pub(crate) paced: Pace,
     #[snapshot(skip)]
@@ -72,7 +73,7 @@ pub(crate) struct Clocked {
     /// whose parts differ.
     #[snapshot(skip)]
     reach: Option<Reach>,
-    /// The number of changes of the slowest requests that the caller has seen.
+    /// The number of changes in the list of slowest requests that the caller has seen.
     #[snapshot(skip)]
     changes: u64,
 }
@@ -86,8 +87,9 @@ struct Precondition {
     without_write: u64,
     /// The number of requests drawn so far.
     drawn: u64,
-    /// The course of write amplification, and the counts at the end of its last interval.
+    /// Write amplification in the intervals of these writes so far.
     course: Preparation,
+    /// The counts at the end of the last interval.
     last: Written,
 }
 
@@ -139,7 +141,8 @@ impl Clocked {
     /// or `None` when all are done.
     pub(crate) fn prepare(&mut self, pages: u64) -> Result<Option<u64>, DriveError> {
         let mut requests = Vec::new();
-        // A workload of reads changes nothing, nor does one whose writes all stay in the cache.
+        // The writes end early if the requests change nothing: with a workload of reads, or if the
+        // cache takes all writes.
         if let Some(writes) = &mut self.precondition
             && writes.left > 0
             && writes.without_write < MOST_WITHOUT_WRITE
@@ -169,8 +172,8 @@ impl Clocked {
         Ok(None)
     }
 
-    /// Records an interval of the writes before the clock when it is complete. Ends these writes if
-    /// the drive has settled and they are to end then.
+    /// Records an interval of the writes before the clock if the interval is complete. Ends these
+    /// writes if `settles` is set and the drive has settled.
     fn settle(&mut self) {
         let now = Written::of(&self.counted());
         let (reach, is_end) = (self.reach, self.settles);
@@ -274,8 +277,8 @@ impl Clocked {
             _ => None,
         };
         let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
-        // A drive whose life ended and a run that was stopped do not count as workloads that hardly
-        // write.
+        // The writes also end early if the drive's life ends or the run is stopped. Only a workload
+        // that hardly writes is reported here.
         let hardly_writes = |writes: &Precondition| {
             writes.without_write >= MOST_WITHOUT_WRITE || writes.drawn >= most_before(wanted)
         };
@@ -316,8 +319,9 @@ fn overload(start: &Totals, end: &Totals, ns: u64) -> Overload {
     }
 }
 
-/// Returns the overload of a run that was not cut short, if so many of its requests were in the
-/// system at the last arrival that it was far behind. Rates are those of the whole run.
+/// Returns the overload of a run that was not cut short: at the last arrival, more requests were in
+/// the system than [`LEAST_BEHIND`] and [`SHARE_BEHIND`] allow. Rates are those of the whole run.
+/// `None` for other runs, and if requests do not arrive at their own times (`is_open`).
 fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
     let outstanding = totals.at_last_arrival;
     let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;

@@ -19,7 +19,8 @@ use crate::options::RunConfig;
 /// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
 /// bytes of flash. The flash is rounded up: to whole blocks, to an equal number of blocks on every
 /// plane, and to the smallest number that the planes need. The drive is empty. Its host gives hints
-/// as `hints` says, or at once without it. `streams` has the streams of writes by address.
+/// in the way `hints`, or perfect hints if that is `None`. `streams` assigns streams to writes by
+/// their addresses.
 ///
 /// # Errors
 /// Fails if the options make no such drive, in one line.

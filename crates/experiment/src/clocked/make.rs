@@ -41,9 +41,9 @@ pub(super) fn drive(
     Ok(Simulated::Whole(Box::new(whole(resolved, timed, index)?)))
 }
 
-/// The mean number of pages a request up to which separate simulation of channels is faster. Each
-/// channel gets its part of a request as a separate request: with four pages a request, the gain
-/// from two threads is lost.
+/// The largest mean number of pages per request with which the separate simulation of channels is
+/// faster. Each channel gets its part of a request as a separate request: with four pages a
+/// request, the gain from two threads is lost.
 const MOST_PAGES: f64 = 1.25;
 
 /// Returns `true` if the channels of a drive can be simulated separately. This needs channels that

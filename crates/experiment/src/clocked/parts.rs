@@ -124,8 +124,8 @@ pub(super) fn open_before(
     }
 }
 
-/// Opens the requests of a run. Tenants take turns, because here only writes before the clock have
-/// tenants.
+/// Opens the requests of a run. If there are tenants, these requests are the writes before the
+/// clock, and the tenants take turns.
 pub(super) fn open(
     resolved: &Resolved,
     timed: &Timed,
@@ -156,8 +156,8 @@ fn dressed(resolved: &Resolved, mut stream: Box<dyn RequestStream>) -> Box<dyn R
 }
 
 /// The first `left` requests of a stream. Hints and flush commands do not count, and the pieces of
-/// a request count once. It ends directly after the last request, like a run without a clock: later
-/// hints and flushes are left out.
+/// a request count once. The stream ends directly after the last request: later hints and flushes
+/// are left out, as in a run without a clock.
 #[derive(State)]
 pub(super) struct Limited {
     #[snapshot(state)]

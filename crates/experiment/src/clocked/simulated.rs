@@ -11,8 +11,8 @@ use flashgc_workload::{Batch, Op};
 
 /// The number of requests between two checks whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
-/// The number of requests between two checks if new threads start after each, and requests have few
-/// pages.
+/// The number of requests between two checks whether to stop, if new threads start after each
+/// check. Such requests have few pages.
 const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
 
 /// Evaluates the same expression for either kind of drive.
@@ -50,8 +50,8 @@ impl Simulated {
         }
     }
 
-    /// Continues until `until` requests are completed, or until about `about` of them if that is
-    /// less.
+    /// Continues until `until` requests are completed, or until about `about` requests are
+    /// completed if `about` is less.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
         match self {
             Self::Whole(drive) => drive.run(Until { completed: until.min(about), ..Until::END }),
@@ -88,7 +88,8 @@ impl Simulated {
         }
     }
 
-    /// Lets the host be idle before the clock starts, if its cache must be clean at the start.
+    /// Lets the host be idle before the clock starts, so that its cache is clean at the start if
+    /// that is required.
     pub fn rest(&mut self) -> Result<(), DriveError> {
         self.whole().map_or(Ok(()), TimedDrive::rest)
     }
@@ -183,8 +184,8 @@ impl Simulated {
         }
     }
 
-    /// Returns the number of changes of the slowest requests and the slowest request, if that
-    /// number is higher than `before`.
+    /// Returns the number of changes in the list of slowest requests, and the slowest request.
+    /// `None` unless that number is higher than `before`.
     pub fn slowest_since(&mut self, before: u64) -> Option<(u64, Worst)> {
         let (changes, slowest) = match self {
             Self::Whole(drive) => {

@@ -76,7 +76,8 @@ pub(crate) fn overload(overload: &Overload, is_shared: bool, may_wait: bool) -> 
         .with("outstanding", overload.outstanding)
 }
 
-/// Returns the finding that collections went only `rounds` times from one mark to the other.
+/// Returns the finding that collections went only `rounds` times from the mark at which they begin
+/// to the mark at which they end.
 pub(crate) fn few_rounds(rounds: f64) -> Finding {
     let claim = format!(
         "collections went only {rounds:.1} times from mark to mark, too few to tell whether write \

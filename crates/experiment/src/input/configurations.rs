@@ -17,17 +17,19 @@ use super::{Experiment, declared};
 use crate::options::{Case, Holder, Kind, NONE, OptionInfo, Value, numbers, options};
 use crate::tenants::specs as tenant_specs;
 
-/// The options that some mappings do not use, and the spare factor. Each other option that may have
-/// several values is combined with every mapping.
+/// The options that [`Experiment::drives`] combines in a special way, because some mappings do not
+/// use them, and the spare factor. Each other option with several values is combined with every
+/// mapping.
 const OF_MAPPINGS: [&str; 5] = ["mapping", "victim", "frontier", "placement", "spare"];
 
 /// The options that give the length of a run.
 const LENGTHS: [&str; 4] = ["writes", "collections", "requests", "passes"];
 
-/// The passes of a trace that a run to a precision begins with. The first pass is warm-up.
+/// The number of passes with which a run of a trace to a given precision begins. The first pass is
+/// warm-up.
 const PASSES_TO_LENGTHEN: u64 = 3;
 
-/// The fields of one of the engine's structs that have a value, in order.
+/// The fields of a struct of the engine, in order. Fields without a value are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(&'static str, Field)>);
 
@@ -80,8 +82,8 @@ fn field(name: &'static str, value: Option<Fields>) -> Fields {
 impl Experiment {
     /// Returns the configurations: one for each combination of the options' values.
     ///
-    /// `usual_runs` is the number of runs if the experiment gives none. `written` has, by option,
-    /// the texts that name policies from outside.
+    /// `usual_runs` is the number of runs if the experiment gives none. `written` has the texts
+    /// that name policies from outside, by the key of their option.
     ///
     /// # Errors
     /// A value, or a combination of them, makes no sense.

@@ -36,7 +36,7 @@ pub struct OptionInfo {
     pub metavar: &'static str,
     /// The default as typed, or a description of it; empty if there is none.
     pub default: &'static str,
-    /// The circumstances in which the default is another one.
+    /// Other defaults, each with the circumstance in which it applies.
     pub cases: &'static [(Case, &'static str)],
     /// The meaning and the effect of the option, in plain sentences. `{words}` stands for the
     /// words, `{other_key}` for another option's name.
@@ -62,7 +62,7 @@ pub struct OptionInfo {
     pub only_with: Option<OnlyWith>,
     /// The physical reason why a stored drive does not have the option; `None` if it has it.
     pub unstored: Option<&'static str>,
-    /// `true` if the option applies only to a run, and only of one configuration.
+    /// `true` if the option is allowed only when a single configuration is run.
     pub once: bool,
     /// `true` if several values make several configurations to compare.
     pub several: bool,
@@ -198,7 +198,7 @@ impl OptionInfo {
         self
     }
 
-    /// Says that a stored drive has the option.
+    /// Allows the option for a stored drive.
     pub(super) const fn stored(mut self) -> Self {
         self.unstored = None;
         self

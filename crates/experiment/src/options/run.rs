@@ -55,9 +55,9 @@ const LENGTH: &str = "a run with a clock ends between two requests";
 
 /// The default number of pages of a block.
 const PAGES_PER_BLOCK: u32 = 256;
-/// For a block size chosen for a trace: the fewest pages of a block, and the fewest blocks that the
-/// drive should have.
+/// The fewest pages of a block whose size is chosen for a trace.
 const FEWEST_PAGES: u32 = 8;
+/// The fewest blocks that a drive should have if its block size is chosen for a trace.
 const FEWEST_BLOCKS: u64 = 512;
 
 super::holder! {
@@ -305,10 +305,10 @@ impl RunConfig {
         (self.page_size / self.unit().max(1)).max(1)
     }
 
-    /// Returns the configuration with a number of pages of a block. If the configuration gives
-    /// neither that number nor the size of the drive, `units` is the number of mapping units of the
-    /// trace. The block then gets a power of two of pages, at most 256, so that the drive has
-    /// hundreds of blocks.
+    /// Returns the configuration with the number of pages per block filled in. A number that is
+    /// given stays. Otherwise it is 256, or less for a trace with `units` mapping units if the size
+    /// of the drive is not given either: a power of two with which the drive has hundreds of
+    /// blocks.
     #[must_use]
     pub fn with_block(&self, units: Option<u64>) -> Self {
         let most = match units.filter(|_| !self.is_sized()) {

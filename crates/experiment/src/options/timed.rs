@@ -21,8 +21,8 @@ use super::kinds::{Kind, Section};
 /// The reason why a stored drive has no options of a clock.
 const NO_CLOCK: &str = "it answers as soon as its file does";
 
-// Each gives the reason why a drive without a clock has no such option, unless the option gives its
-// own reason.
+// Each function begins the declaration of an option, with the reason why a drive without a clock
+// does not have it. The option may replace that reason.
 const fn drive(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Drive, kind)
         .timed("a counting drive has one plane, and its operations take no time")
