@@ -1,5 +1,5 @@
-//! Measures the nanoseconds a command of every generator, in batches of the default length, on one
-//! core.
+//! Measures for every generator how many nanoseconds a command takes, in batches of the default
+//! length, on one core.
 //!
 //! `cargo bench -p flashgc-workload --bench generators [-- SECONDS]` runs it. Without `--bench`, as
 //! in `cargo test --benches`, it is a smoke run. Each figure is from the fastest of several
@@ -55,7 +55,7 @@ fn main() {
     }
 }
 
-/// Returns the nanoseconds a command.
+/// Returns the nanoseconds per command in the fastest repetition.
 fn measure(workload: &mut dyn Workload, time: Duration) -> f64 {
     let mut batch = Batch::default();
     let mut best = f64::INFINITY;

@@ -79,9 +79,9 @@ pub struct Batch {
     /// has a stream. The stream is the origin of the command; a drive places writes by their
     /// streams.
     pub streams: Vec<StreamId>,
-    /// The number of one-page requests that an application made to a cache, if the commands are
-    /// those of a cache. Each entry has the number of a command, and the number of requests that
-    /// ended between the previous command and this one.
+    /// For the commands of a cache: the number of one-page requests that the application made to
+    /// it. Each entry has the number of a command, and the number of requests that ended between
+    /// the previous command and this one.
     pub served: Vec<(u32, u64)>,
     /// The commands that belong to the same host request as the previous command, in order. The
     /// first command of a batch can be one. The list is filled only if `wants_joints` is set.
@@ -146,8 +146,8 @@ pub trait Workload: State + Send {
 }
 
 /// The reason why a workload cannot continue, for example a damaged trace file. The text is one
-/// line, with the place and some advice. Names of options in it may be marked as [`naming`] does;
-/// when the error is printed, they have their names for programs.
+/// line, with the place and some advice. Names of options in it may be marked in the way of
+/// [`naming`]. When the error is printed, the marks are replaced by the options' names in Python.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.said(&Keywords))]
 pub struct WorkloadError(pub String);

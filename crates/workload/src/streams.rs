@@ -77,7 +77,7 @@ impl StreamRanges {
         }
     }
 
-    /// Returns the streams in the lines, ascending. It includes those of lines that no write uses.
+    /// Returns the streams that the lines name, ascending. Streams that no write uses are included.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> {
         self.streams.iter().copied()
     }

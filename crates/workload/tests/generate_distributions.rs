@@ -329,7 +329,7 @@ fn normal_draws_follow_the_bell_curve_with_the_stated_share() {
             let what = format!("{text} U={pages}");
             assert_distributed(&what, &counts(&drawn, pages), &normal(pages, *half));
         }
-        // The share of the central pages, of 200 000 pages, is tested.
+        // The test counts the draws of the central pages among 200 000 pages.
         let edge = (100_000.0 * (1.0 - hot)).round() as u32;
         let drawn = draw(&format!("normal:hot={hot}"), 200_000, 42, DRAWS);
         let central =

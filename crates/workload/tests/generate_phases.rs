@@ -32,8 +32,7 @@ fn a_phase_keeps_its_share_of_the_set() {
     let pages = draw("phases:set=0.0001,length=1000,keep=0.5,theta=0", 100_000, 3, 1_000_000);
     let distinct = pages.iter().collect::<BTreeSet<_>>().len() as f64;
     assert!((distinct - 5005.0).abs() < 5.0 * 5.0 * 1000f64.sqrt(), "{distinct}");
-    // If all members are kept, the set never changes, nor if none is kept and the set has all
-    // pages.
+    // The set never changes if all members are kept, or if the set has all pages.
     for text in ["phases:set=0.01,length=10,keep=1", "phases:set=1,length=10,keep=0"] {
         let pages = draw(text, 1000, 1, 100_000);
         let set = pages.iter().collect::<BTreeSet<_>>().len();

@@ -41,14 +41,16 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     let (pages, ops) = draw_ops("tpcc:warehouses=2", 10_000, 3, COMMANDS);
     assert!(pages.iter().all(|&page| page < PAGES), "the rest of the drive is not touched");
     let found = traffic(&pages, &ops);
-    // The numbers are per transaction, with shares 0.45, 0.43, 0.04, 0.04 and 0.04 of the types,
-    // and ten lines an order. The reads of customers are tested below: they have no round number.
+    // Each row has the reads and the writes of a table per transaction. The types have the shares
+    // 0.45, 0.43, 0.04, 0.04 and 0.04, and an order has ten lines. Comments name the types that
+    // read; then, after a semicolon, those that write. The reads of customers are tested below:
+    // they have no round number.
     let expected: [(Option<f64>, f64); 9] = [
-        (Some(0.45), 0.43),         // New-Order reads, Payment changes the warehouse
-        (Some(0.04), 0.45 + 0.43),  // Stock-Level; the other two
-        (Some(0.45 * 10.0), 0.0),   // an item a line
-        (None, 0.43 + 0.04 * 10.0), // Payment; Delivery, one a district
-        (Some(0.04 * 200.0), 0.45 * 10.0), // the lines of 20 orders; a line
+        (Some(0.45), 0.43),         // New-Order; Payment
+        (Some(0.04), 0.45 + 0.43),  // Stock-Level; New-Order, Payment
+        (Some(0.45 * 10.0), 0.0),   // New-Order, one for each line
+        (None, 0.43 + 0.04 * 10.0), // tested below; Payment, Delivery
+        (Some(0.04 * 200.0), 0.45 * 10.0), // Stock-Level; New-Order
         (Some(0.04), 0.45 + 0.4),   // Order-Status; New-Order, Delivery
         (Some(0.0), 0.45 + 0.4),
         (None, f64::NAN),
@@ -88,8 +90,8 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     let powers = |power| chances.iter().map(|chance: &f64| chance.powi(power)).sum::<f64>();
     let expected = 1.0 + 2000.0 * powers(2);
     let customers = (found[3].0 / transactions - 0.45 - 0.04) / (0.6 * 0.47);
-    // The variance comes from loading the customers, a sum of Poisson numbers. That of the
-    // transactions is much smaller.
+    // The variance comes from the names that customers get when the table is loaded, a sum of
+    // Poisson numbers. The variance from the transactions is much smaller.
     let allowed = 5.0 * (2000.0 * powers(3)).sqrt() + 0.1;
     assert!((customers - expected).abs() < allowed, "{customers} of {expected} ± {allowed}");
 }

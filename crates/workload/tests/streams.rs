@@ -54,7 +54,8 @@ fn tenants_work_side_by_side_and_name_their_writes() {
             0..50 => assert_eq!(stream, 0),
             _ => {
                 assert_eq!(op, Op::Write);
-                // Two parts overlap. In this test, a page belongs to the part that is next for it.
+                // The last two parts overlap. Only the first of them has a stream, which shows the
+                // part of a write.
                 let who = usize::from(stream == NO_STREAM);
                 assert_eq!(page, last[who]);
                 assert!(stream == [254, NO_STREAM][who]);

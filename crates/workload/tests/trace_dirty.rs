@@ -198,8 +198,9 @@ fn files_of_earlier_versions_are_read() {
     assert_eq!(read(&version(dirty.clone(), 3)).unwrap(), read(&dirty).unwrap());
     let error = read(&version(write("c5"), 3)).unwrap_err();
     assert!(error.message.contains("make no sense"), "{error}");
-    // In version 2, no kind follows the tag of a dirty event, the first byte of the payload at 64.
-    // The payload is one byte shorter; its block and the trailer have the new length and checksums.
+    // In version 2, the tag of a dirty event has no kind after it. The tag is the first byte of the
+    // payload, byte 64 of the file. The payload is one byte shorter; its block and the trailer have
+    // the new length and checksums.
     let mut old = version(dirty.clone(), 2);
     assert_eq!((old[64] & 3, old.remove(65)), (3, 0));
     old[36] -= 1;

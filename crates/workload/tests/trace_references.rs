@@ -57,7 +57,8 @@ fn lru(references: &[(u64, bool)], capacity: usize) -> Vec<(u64, Option<bool>)> 
         }
         memory.push((page, dirty));
     }
-    // The pages in memory at the end must also be dirty in both or in none.
+    // The pages in memory at the end are compared, too: each must be dirty in both cases or in
+    // neither.
     events.extend(memory.into_iter().map(|(page, dirty)| (page, Some(dirty))));
     events
 }
@@ -100,8 +101,8 @@ fn filtered_references_are_the_same_to_every_lru_memory_that_is_large_enough() {
                 assert!(found == expected, "seed {seed}, filter {filter}, memory {capacity}");
             }
         }
-        // The filter leaves out references, and it cannot leave out more: a memory of half the
-        // pages shows a difference.
+        // The filter leaves out more than half of the references. It leaves out all that it may: a
+        // memory that is smaller than the filter's shows a difference.
         let (kept, _) = written(&requests, PagesOptions { page_size: 512, filter: 40 });
         assert!(kept.len() < all.len() / 2, "{} of {}", kept.len(), all.len());
         assert_ne!(lru(&kept, 5), lru(&all, 5));

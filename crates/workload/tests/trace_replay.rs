@@ -258,7 +258,7 @@ proptest! {
             let replay = source.open(pages, Replay::Passes(2)).unwrap();
             let expected = [once.clone(), once.clone()].concat();
             prop_assert_eq!(drain(replay, &limits, usize::MAX), expected);
-            // The writes and discards alone are those that are read ahead of the drive.
+            // The replay that is read ahead of the drive has only the writes and discards.
             let changes: Vec<_> = once.into_iter().filter(|(op, _)| *op != Op::Read).collect();
             if changes.is_empty() {
                 continue;

@@ -92,12 +92,13 @@ struct Draws {
     choice: Alias,
     #[snapshot(skip)]
     classes: Vec<Class>,
-    /// The class of the current burst, its next page in the class, and the number of pages left in
-    /// the burst.
+    /// The class of the current burst.
     current: Class,
+    /// The next page of the burst, counted from the first page of the class.
     page: u32,
     #[snapshot(skip)]
     burst: u32,
+    /// The number of pages left in the burst.
     left: u32,
     #[snapshot(skip)]
     scatter: Option<Runs>,

@@ -58,7 +58,7 @@ impl Generator for Normal {
             return Uniform.open(pages, random);
         }
         let half = half_width(self.hot);
-        // The strips cover 2^-narrow of the addresses, in the middle.
+        // The strips cover the share 2^-narrow of the addresses, around their middle.
         let narrow = (0..63).rev().find(|&n| n == 0 || half / (1u64 << n) as f64 >= REACH);
         let narrow = narrow.unwrap_or(0);
         let reach = half / (1u64 << narrow) as f64;
@@ -116,7 +116,7 @@ fn half_width(hot: f64) -> f64 {
 
 const TWO_20: f64 = (1u32 << 20) as f64;
 
-/// Returns the density at `z` sigmas, divided by that at the root of `near_squared`.
+/// Returns the density at `z` sigmas, divided by the density at the square root of `near_squared`.
 fn ratio(near_squared: f64, z: f64) -> f64 {
     libm::exp((near_squared - z * z) / 2.0)
 }

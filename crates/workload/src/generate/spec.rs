@@ -180,7 +180,7 @@ impl GeneratorSpec {
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
     }
 
-    /// Opens the workload over the same pages, of `page_size` bytes each, with requests of
+    /// Opens the workload over `logical_pages` pages of `page_size` bytes, with requests of
     /// `request_size` bytes.
     ///
     /// Requests with the size of a page are those of [`open`](Self::open). Of smaller requests,

@@ -28,7 +28,7 @@ pub enum Arrivals {
         off_ns: f64,
     },
     /// A closed loop: each of `threads` threads has one request in progress. It issues its next
-    /// request `think_ns` after that one is complete.
+    /// request `think_ns` after that request is complete.
     Closed {
         /// The number of threads, each with one request in progress.
         threads: u32,
@@ -184,7 +184,7 @@ impl Arrivals {
     }
 
     /// Returns the process with `rate_scale` times as many arrivals: all times of an open loop are
-    /// divided by it. A closed loop is not changed.
+    /// divided by `rate_scale`. The other processes are not changed.
     #[must_use]
     pub fn scaled(&self, rate_scale: f64) -> Self {
         match *self {

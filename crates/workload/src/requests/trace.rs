@@ -37,7 +37,8 @@ pub struct TimedTrace {
     given: Option<GivenPages>,
     /// The requests, and the hints and flushes among them.
     requests: Arc<[TimedRequest]>,
-    /// The answers that its host waited for; `None` if no request has the time of its answer.
+    /// The answers for which the host of the recording waited; `None` if no request has the time of
+    /// its answer.
     waits: Option<Waits>,
     /// The requests without reads; computed when they are first needed.
     changes: Arc<OnceLock<Arc<[TimedRequest]>>>,
@@ -48,8 +49,8 @@ impl TimedTrace {
     /// stops. The requests are kept in memory, with 24 bytes each.
     ///
     /// # Errors
-    /// The reader finds a fault, there are no requests or too many pages, pages that should keep
-    /// their numbers cannot, or times go back.
+    /// The reader finds a fault, there are no requests or too many pages, pages cannot keep their
+    /// numbers although they should, or times go back.
     pub fn load(
         path: impl AsRef<Path>,
         read: &ReadOptions,
@@ -218,7 +219,7 @@ impl TimedTrace {
 
     /// Returns the number of logical pages of a drive for this trace, with blocks of
     /// `pages_per_block` pages, as for a counting drive: see [`Paging::logical_pages`]. If pages
-    /// keep their numbers, it is the number for the smallest such drive.
+    /// keep their numbers, it is the number for the smallest drive that has all pages of the trace.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let distinct = || u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
         let numbers = self.given.as_ref().map_or_else(distinct, GivenPages::least);

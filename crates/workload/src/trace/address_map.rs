@@ -158,7 +158,7 @@ pub struct PageRange {
 
 impl PagingOptions {
     /// Returns the pages of a request. A discard covers only the pages that lie completely inside
-    /// it, because the host still needs the rest of the others.
+    /// it, because the host still needs the rest of a page that is discarded in part.
     #[inline]
     pub fn pages(&self, request: &Request) -> PageRange {
         debug_assert!(self.page_size.is_power_of_two());
@@ -355,9 +355,9 @@ impl AddressMap {
         addresses
     }
 
-    /// Numbers the pages anew. They must have the numbers of their first touch. Returns the new
-    /// number for each old number, or `None` if no number changes. Pages that keep their
-    /// [`Given`](Numbering::Given) numbers must all belong to one device and fit in a `u32`.
+    /// Numbers the pages anew. Until then the pages must have the numbers of their first touch.
+    /// Returns the new number for each old number, or `None` if no number changes. Pages that keep
+    /// their [`Given`](Numbering::Given) numbers must all belong to one device and fit in a `u32`.
     pub(crate) fn number(&mut self, numbering: Numbering) -> Option<Vec<u32>> {
         let numbers = match numbering {
             Numbering::FirstTouch => return None,
@@ -402,8 +402,9 @@ impl AddressMap {
         let end = key + range.count;
         let mut at = NONE;
         while key < end {
-            // Groups that were touched by one request once are mostly touched together again, and
-            // follow each other in the list. Then one comparison replaces a hash.
+            // Groups that were first touched by the same request are neighbours in the list, and
+            // are mostly touched together again. So the next group of the list is tried first: that
+            // takes one comparison instead of a hash.
             at = at.wrapping_add(1);
             let group = key >> GROUP_BITS;
             if self.groups.get(at as usize).is_none_or(|next| next.key != group) {
@@ -470,8 +471,8 @@ impl AddressMap {
         }
     }
 
-    /// Calls `each` with the numbers of those pages of a range that have one, in the order of their
-    /// addresses. Returns how many these are.
+    /// Calls `each` with the number of each page of a range that has one, in the order of the
+    /// addresses. Returns how many pages of the range have a number.
     pub fn known(&self, range: PageRange, mut each: impl FnMut(u32)) -> u64 {
         let Some(&slot) = self.slots.get(&range.device) else { return 0 };
         let first = range.first.max(-HALF);

@@ -91,7 +91,8 @@ pub struct ConvertOptions {
     pub output: Option<OutputFormat>,
     /// The page size of references to memory; with `None`, that of the recording or the default.
     pub page_size: Option<u32>,
-    /// The filter of references to memory; with `None`, that of the recording.
+    /// The filter of references to memory, in pages. If the recording has a larger filter, or this
+    /// is `None`, the filter of the recording is used.
     pub filter: Option<u32>,
     /// `true` if writes become dirty events, because the trace records changes in a cache.
     pub as_dirty: bool,

@@ -14,7 +14,7 @@ use super::layout::{self, Layout, Shipped};
 use super::lines::{OnBadLine, RENAME};
 use super::names::{bare, meaning};
 
-/// In this many bytes of binary records, some byte is above 127.
+/// A length in bytes. Binary records of this length practically always have a byte above 127.
 const SEVEN_BITS: usize = 2048;
 
 /// Returns the format that fits the start of a file best. It is an error if no format fits, or if
@@ -36,8 +36,8 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
     match fits.as_slice() {
         [(_, format)] => {
             let doubts = doubts(path, sample, format, &ReadOptions::default());
-            // If a file begins as files of this format do, it has no other format, and figures
-            // against the format are only a warning.
+            // A file that begins with the mark of this format has no other format. Figures that are
+            // evidence against the format are then only a warning.
             if doubts.is_empty() || best == usize::MAX {
                 return Ok(format);
             }

@@ -7,8 +7,8 @@ use super::Request;
 use super::format::Format;
 use crate::Op;
 
-/// The formats of plain columns, for which other programs write other columns or units. Each has
-/// the bytes of one unit of its sizes.
+/// The formats of plain columns, for which other programs write other columns or units. Each entry
+/// has the name of the format and the number of bytes in one unit of its sizes.
 const PLAIN: [(&str, u64); 18] = [
     ("fiu", 512),
     ("diskmon", 512),
@@ -30,15 +30,15 @@ const PLAIN: [(&str, u64); 18] = [
     ("rmem", 4096),
 ];
 
-/// The formats with columns that are ignored. An ignored column could be the one that another
-/// column is taken for.
+/// The formats with columns that are ignored. If the columns of a file are shifted or exchanged, a
+/// column that is read may be one of these.
 const OTHERS: [&str; 4] = ["fiu", "spc", "cloudphysics", "diskmon"];
 
-/// The smallest number of requests from which figures are evidence.
+/// The smallest number of requests whose figures count as evidence.
 const FEWEST: usize = 4;
 
-/// Returns the reads and writes among requests, and the bytes of a unit of the format; `None` if
-/// there are too few requests or the format is not in the table.
+/// Returns the reads and writes among requests, and the number of bytes in one unit of the format's
+/// sizes; `None` if there are too few requests or the format is not in the table.
 fn data<'a>(format: &Format, requests: &'a [Request]) -> Option<(Vec<&'a Request>, u64)> {
     let (_, unit) = PLAIN.iter().find(|(name, _)| *name == format.name)?;
     let moves = |request: &&Request| matches!(request.op, Op::Read | Op::Write);
@@ -106,9 +106,9 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
             figures.push(format!("all requests have {} bytes", data[0].size));
         }
         let devices: FxHashSet<u32> = data.iter().map(|request| request.device).collect();
-        // In right files, too, all times can be equal: files of one moment, or without a clock. If
-        // there are also many devices, or the format has none, the times are probably another
-        // column. fio 1 has no times.
+        // Also in right files all times can be equal: in files of one moment, or without a clock.
+        // If there are also many devices, or the format has no devices or has ignored columns, the
+        // column of times is probably another column. fio 1 has no times.
         let is_timed = !["fio1", "fio2", "tencent", "msr"].contains(&format.name);
         let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
         let has_others = format.single_device || OTHERS.contains(&format.name);

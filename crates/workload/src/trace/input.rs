@@ -55,15 +55,15 @@ impl Read for Counting {
 /// The bytes of the sample, followed by the rest of the data.
 type Peeked = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// One decompressor. Its errors get its name, which decompressors do not give.
+/// A decompressor. Its errors get its name, because decompressors do not name themselves in them.
 struct Layer<R> {
     name: &'static str,
     inner: R,
     produced: u64,
 }
 
-/// A reader of concatenated gzip files. If other bytes follow the last of them, that is an error
-/// that quotes them.
+/// A reader of concatenated gzip files. If other bytes follow the last of them, it returns an error
+/// that quotes these bytes.
 struct GzipMembers<R> {
     /// The decoder of the current gzip file; `None` after the last one.
     decoder: Option<GzDecoder<R>>,
@@ -172,8 +172,7 @@ impl Input {
         Ok(input)
     }
 
-    /// Removes the wrappers of a stream that need not be a file; tests and fuzzing read from
-    /// memory.
+    /// Removes the wrappers of `stream`. It need not be a file: tests and fuzzing read from memory.
     pub fn unwrap(path: &Path, mut stream: Box<dyn Read + Send>) -> Result<Self, TraceError> {
         let mut layers = Vec::new();
         let notes = Arc::new(Mutex::new(Vec::new()));
@@ -209,8 +208,8 @@ impl Input {
         }
     }
 
-    /// Returns the first bytes of the data, or all of them if they are fewer than [`SAMPLE`]. It
-    /// may only be called before anything is read.
+    /// Returns the first bytes of the data, or all of them if they are fewer than [`SAMPLE`]. Call
+    /// this only before anything is read.
     pub fn sample(&self) -> &[u8] {
         &self.head
     }

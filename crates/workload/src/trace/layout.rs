@@ -15,8 +15,7 @@ pub struct Layout {
     text: String,
     pub(crate) time: (Column, Time),
     pub(crate) op: Column,
-    /// The values of the operation, with those of the layout's text first; empty for the default
-    /// words.
+    /// The values of the operation, in the order of the layout's text; empty for the default words.
     pub(crate) values: Vec<(Vec<u8>, Meaning)>,
     /// The meaning of all other values; with `None` they are errors.
     pub(crate) otherwise: Option<Meaning>,
@@ -109,8 +108,8 @@ const KEYS: [&str; 10] =
 pub struct Shipped {
     /// The name that users type after `--layout`.
     pub name: &'static str,
-    /// The text of its file, which begins with the program that writes such lines and the source of
-    /// that knowledge.
+    /// The text of its file. It begins with the program that writes such lines, and with the source
+    /// of this knowledge.
     pub file: &'static str,
 }
 

@@ -77,8 +77,8 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
         None
     }
 
-    /// Returns the columns that are read, with their units; with `None`, the description of the
-    /// format is right.
+    /// Returns the columns that are read, with their units; `None` if the format's own description
+    /// of its columns is right.
     fn columns(&self) -> Option<String> {
         described(Self::NAMES.iter().chain(self.fields().columns()))
     }

@@ -33,7 +33,8 @@ pub(crate) enum Unit {
 }
 
 impl Role {
-    /// Returns the word in messages, and the name in tables in memory.
+    /// Returns two names: the word for messages, and the short name that [`column_meaning`]
+    /// returns.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Time => ("time", "time"),
@@ -56,7 +57,8 @@ impl Role {
 }
 
 impl Unit {
-    /// Returns the word in messages, and the name in tables in memory.
+    /// Returns two names: the word for messages, and the short name that [`column_meaning`]
+    /// returns.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Seconds => ("seconds", "s"),

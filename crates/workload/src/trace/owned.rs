@@ -1,4 +1,4 @@
-//! Recordings in which each write is named by the owner of its pages.
+//! Copies recordings, and gives each write the owner of its pages as its stream.
 
 use std::path::Path;
 
@@ -52,10 +52,10 @@ fn writer(to: &Path, declared: Declared) -> Result<TraceWriter, TraceError> {
 }
 
 /// Copies the recordings of a drive with `pages` pages of `page_bytes` bytes, one after the other,
-/// and names each write by the owner of its pages. A write to pages of several owners becomes
-/// several writes. Each of `parts` is a recording and the file for its copy. `changes` are in the
-/// order of their times, during the last recording; before that, owner 0 has all pages. Returns
-/// what each owner wrote, by the owner's number.
+/// and gives each write the owner of its pages as its stream. A write to pages of several owners
+/// becomes several writes. Each of `parts` is a recording and the file for its copy. `changes` are
+/// in the order of their times, during the last recording; before that, owner 0 has all pages.
+/// Returns the counts of each owner, by the owner's number.
 ///
 /// # Errors
 /// A trace cannot be read, or a file cannot be written.
@@ -97,8 +97,9 @@ pub fn tag(
 /// The owners of all pages at one time of a recording.
 struct Owners<'a> {
     changes: &'a [Change],
-    /// For each page, its owner, and the owner of the data in it; [`NO_STREAM`] if there is none.
+    /// The owner of each page.
     owner: Vec<StreamId>,
+    /// For each page, the owner that wrote its data; [`NO_STREAM`] if it has no data.
     held: Vec<StreamId>,
     /// For each page, the number of pages that the host had written when it wrote this page.
     written_at: Vec<u64>,

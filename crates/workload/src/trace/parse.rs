@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
         self.integer_from(start, value, expected)
     }
 
-    /// Returns the number of the digits since `start`. This is `value` unless it overflowed.
+    /// Returns the number that the digits since `start` form. This is `value` unless it overflowed.
     #[inline]
     fn integer_from(
         &mut self,

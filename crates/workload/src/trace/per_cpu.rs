@@ -42,7 +42,7 @@ impl Streams {
         true
     }
 
-    /// Returns `true` if these are several streams of the same time, one after the other.
+    /// Returns `true` if there are several streams, one after the other, that cover the same time.
     fn are_joined(&self) -> bool {
         let first = self.spans.first().copied().unwrap_or_default();
         let overlap = self.spans.iter().all(|span| span.0 <= first.1 && first.0 <= span.1);

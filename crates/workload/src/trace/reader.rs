@@ -49,8 +49,9 @@ pub struct TraceReader {
     notes: Arc<std::sync::Mutex<Vec<String>>>,
     /// Figures of the sample that are evidence against the format.
     doubts: Vec<String>,
-    /// The number of requests read, and the number at which requests are next checked for evidence;
-    /// `None` if the sample has all requests, or the middle and the end of the file.
+    /// The number of requests read, and the number at which requests are next checked for evidence.
+    /// `None` if no later check is needed, because the sample has all requests, has the middle and
+    /// the end of the file, or has shown evidence already.
     unweighed: Option<(u64, u64)>,
     decoder: Box<dyn Decoder>,
     /// The devices that are read, with `true` for those that have had requests; `None` if all
@@ -270,8 +271,8 @@ impl TraceReader {
         result
     }
 
-    /// Checks the requests of `block` for figures that are evidence against the format, if they are
-    /// far enough after the last ones that were checked.
+    /// Checks the requests of `block` for figures that are evidence against the format, if enough
+    /// requests were read since the last check.
     fn weigh(&mut self, block: &[Request]) {
         let Some((read, next)) = &mut self.unweighed else { return };
         *read += block.len() as u64;
@@ -416,9 +417,9 @@ impl TraceReader {
         self.declared().address_space
     }
 
-    /// Returns the numbering of the trace's pages. If `paging` gives one, it is that. Otherwise,
-    /// pages of a trace that was recorded from a drive keep their numbers, and other pages are
-    /// numbered by address.
+    /// Returns the numbering of the trace's pages: the numbering that `paging` gives. If it gives
+    /// none, pages of a trace that was recorded from a drive keep their numbers, and other pages
+    /// are numbered by address.
     ///
     /// # Errors
     /// Pages should keep their numbers, but `paging` leaves some pages out.

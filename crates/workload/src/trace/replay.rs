@@ -165,7 +165,7 @@ impl Commands {
     }
 
     /// Returns only the writes and discards, without hints, flushes and streams; `None` if there
-    /// are no other commands.
+    /// are no reads to leave out.
     pub fn changes(&self) -> Option<Self> {
         if !self.ops.contains(&Op::Read) {
             return None;
@@ -305,7 +305,7 @@ struct Stream {
     commands: Commands,
 }
 
-/// The number of commands that are expanded ahead: some batches, for any length of requests.
+/// The number of commands that are expanded ahead: eight batches, whatever the length of requests.
 const AHEAD: usize = 8 * Batch::DEFAULT_LEN;
 
 impl Stream {
@@ -413,10 +413,11 @@ pub struct Replayer {
     logical_pages: u32,
     #[snapshot(skip)]
     replay: Replay,
-    /// The number of passes finished, of commands issued in all, and of commands issued in this
-    /// pass.
+    /// The number of passes finished.
     passes: u64,
+    /// The number of commands issued in all passes.
     issued: u64,
+    /// The number of commands issued in the current pass.
     issued_in_pass: u64,
     ended: bool,
     /// Hints after the last command handed out. They come before the next command.

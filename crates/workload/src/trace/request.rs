@@ -175,11 +175,11 @@ pub(crate) struct Field {
     pub coding: Coding,
     /// A function that returns the value as a number.
     pub get: fn(&Request) -> u64,
-    /// A function that sets the value from a number which [`get`](Self::get) returned. For a number that
-    /// is no value of the field, `get` then returns another number.
+    /// A function that sets the value from a number as [`get`](Self::get) returns it. If the number
+    /// is no value of the field, `get` returns another number afterwards.
     pub set_to: fn(&mut Request, u64),
-    /// The text in messages for a flush that has the field, if flushes may not have it. A flush
-    /// then must have the default value.
+    /// The text in messages for a flush that has the field. Such a flush is an error: a flush must
+    /// have the default value. `None` if flushes may have the field.
     pub none_of_flush: Option<&'static str>,
     /// The names of the field's columns in the normalised CSV.
     pub columns: &'static [&'static str],

@@ -199,8 +199,8 @@ impl Filter {
         }
     }
 
-    /// Returns the time of the last reference to the page that was referenced last but for `depth`
-    /// other pages; 0 if there are not so many pages.
+    /// Returns the time of the last reference to the oldest recent page, after which `depth` other
+    /// pages were referenced; 0 if there are fewer recent pages.
     fn horizon(&self) -> u64 {
         if self.recent > self.depth { self.pages[self.oldest as usize].last } else { 0 }
     }

@@ -66,8 +66,8 @@ impl TraceSource {
     /// fit into memory.
     ///
     /// # Errors
-    /// The reader finds a fault, there are no requests, no writes or too many pages, or pages that
-    /// should keep their numbers cannot.
+    /// The reader finds a fault, there are no requests, no writes or too many pages, or pages
+    /// cannot keep their numbers although they should.
     pub fn load(path: impl AsRef<Path>, options: SourceOptions) -> Result<Self, TraceError> {
         Self::load_with(path, options, |_| true)
     }
@@ -183,7 +183,8 @@ impl TraceSource {
 
     /// Returns the number of logical pages of a drive for this trace, with blocks of
     /// `pages_per_block` pages: see [`Paging::logical_pages`]. References to memory are never left
-    /// out. If pages keep their numbers, it is the number for the smallest such drive.
+    /// out. If pages keep their numbers, it is the number for the smallest drive that has all pages
+    /// of the trace.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let paging =
             if self.stat.has_references() { Paging::Covered } else { self.options.paging.paging };

@@ -421,7 +421,7 @@ impl StatBuilder {
                 }
             }
             if request.op == Op::Flush {
-                continue; // the reader counts them
+                continue; // the reader counts flushes
             }
             self.count(request);
             let (range, operation) = (self.paging.pages(request), request.op);
@@ -490,8 +490,8 @@ impl StatBuilder {
         }
     }
 
-    /// Returns `true` if a discard covered pages that had not been accessed before. They may have
-    /// been accessed later.
+    /// Returns `true` if a discard covered pages that had not been accessed before. Later requests
+    /// may have accessed these pages.
     pub(crate) fn early_trim(&self) -> bool {
         self.early_trim
     }

@@ -26,7 +26,7 @@ pub(super) struct Counter {
     /// The numbers of distinct pages in each window, by the binary logarithm of the window size.
     /// There are at most [`WINDOWS`] windows of each size.
     levels: Vec<Vec<u64>>,
-    /// The binary logarithm of the smallest window size that does not have too many windows yet.
+    /// The binary logarithm of the smallest window size with at most [`WINDOWS`] windows so far.
     lowest: usize,
     /// For each page, the number of the request that accessed it last. Requests are numbered from
     /// 1.

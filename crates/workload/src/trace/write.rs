@@ -157,8 +157,8 @@ impl Output {
         Ok(Self::File { partial: target.with_file_name(partial), target })
     }
 
-    /// Opens the file for writing. If anything exists under the name of the partial file, it is
-    /// replaced; it is neither followed nor written.
+    /// Opens the file for writing. Anything that exists under the name of the partial file is
+    /// replaced: a link is not followed, and an old file is not written to.
     fn open(&self, is_private: bool) -> io::Result<File> {
         match self {
             Self::File { target, .. } if target.is_dir() => {
@@ -421,8 +421,8 @@ impl TraceWriter {
         result.map_err(|error| TraceError::unwritten(&self.path, &error))
     }
 
-    /// Sets the number of accesses that the references stand for, if it differs from the number of
-    /// references written. It is then the number in the file that is being copied.
+    /// Sets the number of accesses that the references stand for. A copy calls this with the number
+    /// of the copied file, because that number may differ from the number of references written.
     pub fn stand_for(&mut self, accesses: u64) {
         if let Some(Lines::Pages(pages)) = &mut self.lines {
             pages.accesses = accesses;

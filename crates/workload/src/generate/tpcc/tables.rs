@@ -1,12 +1,14 @@
 //! The places of the rows of TPC-C's tables (clause 1.2.1 has the number and the length of rows).
 
-/// The numbers of districts of a warehouse, of customers of a district, of orders of a district,
-/// and of items in the catalogue.
+/// The number of districts of a warehouse.
 pub(super) const DISTRICTS: u32 = 10;
+/// The number of customers of a district.
 pub(super) const CUSTOMERS: u32 = 3000;
+/// The number of orders of a district.
 pub(super) const ORDERS: u32 = 3000;
+/// The number of items in the catalogue.
 pub(super) const ITEMS: u32 = 100_000;
-/// The average number of lines of an order. The table has room for that many.
+/// The average number of lines of an order. The table of order lines has room for this average.
 pub(super) const LINES: u32 = 10;
 /// The number of orders of a district that wait for delivery at the start.
 pub(super) const UNDELIVERED: u32 = 900;

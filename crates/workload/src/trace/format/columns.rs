@@ -271,7 +271,7 @@ impl Plan {
                 let enough = |separator: u8| {
                     data.clone().filter(|line| cells(line, separator).len() >= least).count()
                 };
-                // Of separators with equal counts, the first is taken.
+                // If two separators have equal counts, the first one is taken.
                 let most = tried.iter().rev().copied().max_by_key(|separator| enough(*separator));
                 most.filter(|separator| enough(*separator) > 0).ok_or_else(|| {
                     let at = sample.lines.iter().position(|line| is_data(&line)).unwrap_or(0);
@@ -323,7 +323,7 @@ pub(super) struct Columns {
     devices: HashMap<Vec<u8>, u32>,
     /// The number of lines of the header that were not read yet.
     header: usize,
-    /// `true` when a line has been a request.
+    /// `true` after the first line that is a request.
     begun: bool,
     /// The first line, if it has names although the columns are known by their positions.
     heading: Option<Vec<u8>>,
@@ -363,8 +363,8 @@ impl Columns {
         BadField::new(start, "another text")
     }
 
-    /// Returns `true` if the needed columns have no numbers, or have the names by which they are
-    /// known.
+    /// Returns `true` if `line` is a line of column names: it has the expected names in the needed
+    /// columns or, if no names are known, no numbers in them.
     fn is_heading(&self, line: &[u8]) -> bool {
         let plan = &self.plan;
         let read = [plan.time.0, plan.offset.0, plan.size.0];

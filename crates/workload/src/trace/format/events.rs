@@ -13,8 +13,8 @@ use crate::trace::parse::{BadField, Cursor};
 /// The formats of which only one action is read.
 pub(crate) const FORMATS: [&str; 3] = ["blkparse", "blktrace", "ftrace"];
 
-/// The actions that can be read: first those preferred by default, in this order: issued to the
-/// device, queued by the host, completed.
+/// The actions that can be read. By default, the first three are preferred in this order: D (issued
+/// to the device), Q (queued by the host), C (completed).
 pub const ACTIONS: [&str; 5] = ["D", "Q", "C", "I", "G"];
 const PREFERRED: [char; 3] = ['D', 'Q', 'C'];
 
@@ -49,9 +49,9 @@ pub(super) struct Rwbs {
 
 /// The flushes of the event read last: one before its request or instead of it, and one after it.
 ///
-/// For a device without FUA, Linux adds a flush after the write. This code does the same for FUA
-/// writes. A flush of a buffer that has the write makes its data durable, so it guarantees at least
-/// as much.
+/// For a device without FUA, Linux adds a flush after the write. This code does the same for every
+/// FUA write. That flush makes the data of the write durable, so it guarantees at least as much as
+/// FUA.
 #[derive(Default)]
 pub(super) struct Flushes {
     pub before: Option<Request>,
@@ -82,7 +82,8 @@ impl Requeues {
         self.given_back.insert((request.device, request.offset), request.size);
     }
 
-    /// Returns the part of an issued request that was not issued before; `None` if all of it was.
+    /// Returns the part of an issued request that was not issued before; `None` if all of it was
+    /// issued before.
     #[inline]
     pub fn issue(&mut self, request: Request) -> Option<Request> {
         if self.given_back.is_empty() { Some(request) } else { self.again(request) }
@@ -94,7 +95,7 @@ impl Requeues {
             return Some(request);
         };
         self.left_out += 1;
-        // Other requests may have been merged into it since then.
+        // Other requests may have been merged into this request since it was given back.
         let size = request.size.checked_sub(before).filter(|size| *size > 0)?;
         Some(Request { offset: request.offset + before as i64, size, ..request })
     }

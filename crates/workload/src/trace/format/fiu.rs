@@ -28,7 +28,7 @@ struct FromRight<'a> {
 }
 
 impl<'a> FromRight<'a> {
-    /// Takes the last word that is left, with its position. It is empty when no word is left.
+    /// Takes the last word that is left, with its position. The word is empty if none is left.
     fn word(&mut self) -> Cursor<'a> {
         let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
         let end = self.line[..self.end].iter().rposition(|b| !blank(b)).map_or(0, |at| at + 1);

@@ -77,8 +77,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format of lines with the parser `F`, which have no mark and several devices. Its texts
-    /// are empty.
+    /// The format of lines that the parser `F` reads, without a mark and with several devices. Its
+    /// texts are empty.
     const fn of_lines<F: TextFormat + Default>() -> Self {
         Self {
             name: "",

@@ -27,7 +27,8 @@ struct Msr {
     current: usize,
 }
 
-/// The numbers of devices reserved for the disks of one host. The disks of the next host follow.
+/// The number of device numbers that are reserved for the disks of one host. The numbers of the
+/// next host's disks follow.
 const DISKS: u64 = 1 << 16;
 
 impl Msr {

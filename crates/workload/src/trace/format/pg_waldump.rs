@@ -49,17 +49,17 @@ struct PgWaldump {
 /// The time of the last commit or abort. All lines up to the next commit or abort get this time.
 #[derive(Default)]
 struct Clock {
-    /// The first time: its nanoseconds since 1970 on the printed clock, and its text; `None` before
-    /// it.
+    /// The time of the first commit: its nanoseconds since 1970 on the printed clock, and its text;
+    /// `None` before the first commit.
     first: Option<(u64, String)>,
     zone: Vec<u8>,
     /// The latest time, in nanoseconds since the first.
     now_ns: u64,
 }
 
-/// The largest step back, in nanoseconds, from one commit to the next in the log. The server reads
-/// its clock shortly before it writes a record, so commits of the same time can be in the log in
-/// any order.
+/// The largest step back, in nanoseconds, that is accepted from one commit to a later one in the
+/// log. The server reads its clock shortly before it writes a record, so commits of the same time
+/// can be in the log in any order.
 const BACK_NS: u64 = 1_000_000_000;
 
 impl Clock {

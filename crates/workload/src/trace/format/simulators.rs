@@ -101,8 +101,9 @@ pub(super) fn sequential(lines: &[&[u8]]) -> (usize, usize) {
     (sectors, pages)
 }
 
-/// Returns `true` if the lines can be DiskSim's, and `true` if they can be FlashSim's. Sequential
-/// requests decide. Without them, only a file with no mark of FlashSim must be DiskSim's.
+/// Returns two flags: whether the lines can be DiskSim's, and whether they can be FlashSim's.
+/// Sequential requests decide. Without them, lines with no mark of FlashSim must be DiskSim's;
+/// other lines can be both.
 pub(super) fn explained(lines: &[&[u8]]) -> (bool, bool) {
     match sequential(lines) {
         (sectors, pages) if sectors >= 2 && sectors >= 3 * pages => (true, false),

@@ -250,8 +250,9 @@ const KIND: u8 = 3;
 const DIRTY: u8 = 0;
 const FLUSH: u8 = 1;
 const CLEAN: u8 = 2;
-/// This kind is not a request but the asker of the requests that follow. The number of the queue is
-/// added to it, and the next byte is the number of the host.
+/// An entry of this kind is not a request. It has the asker (host and queue) of the requests that
+/// follow. The number of the queue is added to the kind, and the next byte is the number of the
+/// host.
 const ASKER: u8 = 3;
 const DEVICE: u8 = 1 << 2;
 const SECTORS: u8 = 1 << 3;
@@ -662,8 +663,9 @@ mod tests {
         let flush = Request { asker: Asker { host: 2, queue: 252 }, ..Request::flush(0, 0) };
         let requests = [request(0, 0), request(1, 4), request(1, 4), flush];
         let bytes = payload_of(&requests, Fields::HOST);
-        // Computed by hand: the first request has no host. The second and the third have the host
-        // after kind 3 + 4, and the flush has the host after kind 3 + 252.
+        // Computed by hand: the first request has no host. Before the second request, the kind 3 +
+        // 4 (queue 4) and host 1 come. The third request has the same host. Before the flush, the
+        // kind 3 + 252 and host 2 come.
         let same = SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS;
         let coded = [same, 0, 3, 7, 1, same, 0, same, 0, 3, 255, 2, KIND | same, 1, 0];
         assert_eq!(bytes, coded);
@@ -679,13 +681,13 @@ mod tests {
         assert_eq!(decode(&of, &header(&bytes), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
         assert_eq!(check_header(&super::header(declared)), Ok(of));
-        // A file without hosts leaves the hosts out, and this kind is an error in it.
+        // Without hosts, a file leaves the hosts out, and kind 3 is an error in it.
         let without = Header { version: 7, declared: Declared::default() };
         assert_eq!(decode(&without, &header(&bytes), &bytes, &mut out), None);
         let plain = payload_of(&requests, Fields::NONE);
         assert_eq!(plain, [same, 0, same, 0, same, 0, KIND | same, 1, 0]);
-        // The other bits of the tag must be 0 there, a host needs a request after it, and version 6
-        // has no hosts.
+        // With kind 3, the other bits of the tag must be 0. A host needs a request after it.
+        // Version 6 has no hosts.
         let tagged = [&[same, 0, 3 | DEVICE], &bytes[3..]].concat();
         let behind = [bytes.as_slice(), &[3, 7, 1]].concat();
         let cut = [&bytes[..bytes.len() - 3], &[3]].concat();
