@@ -124,8 +124,9 @@ fn counts() -> Value {
     ])
 }
 
-/// Returns the parts of results and of the statistics of traces, under the names of their Python classes, by the
-/// module that has them. Keys of a part without a name stand in the parts that have it.
+/// Returns the parts of results and of the statistics of traces, by the Python module that has
+/// them. Each part has the name of its Python class. The fields of a part without a name belong to
+/// the part that contains it.
 fn parts() -> Value {
     fn named<T: Described>(name: &str) -> Value {
         let field = |&Field { name, kind, text, is_flat, is_optional }: &Field| json!({ "name": name, "type": kind, "text": text, "flat": is_flat, "optional": is_optional });

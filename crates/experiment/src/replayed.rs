@@ -142,12 +142,12 @@ impl Resolved {
         let (config, pages) = (&self.config, self.geometry.logical_pages());
         let what = match self.source.stat() {
             Some(stat) => {
-                // The hosts of requests and the times of answers do not change the writes. The text
-                // has them in the form of an earlier version without hosts, so that digests do not
-                // change.
+                // Hosts of requests and times of answers do not change the writes. The text leaves
+                // them out: it has the form of an earlier version without hosts, so that digests do
+                // not change.
                 let served = ServedStat::default();
-                // This also holds for steps of the clock and for figures that are evidence against
-                // a format.
+                // The text also leaves out steps of the clock, columns, and figures that are
+                // evidence against a format.
                 let (times, notes, read) = (&stat.times, &stat.notes, &stat.read_as);
                 let forms = [
                     (format!("served: {served:?}"), "answers: []".to_owned()),

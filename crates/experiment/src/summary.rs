@@ -158,8 +158,9 @@ impl<'a> Summary<'a> {
         self.resolved.swap.is_none() && !self.resolved.until_failure
     }
 
-    /// Returns the two changes, each if it is larger than chance: between the halves of the
-    /// measured part, and from the writes before the measured part.
+    /// Returns two changes of write amplification: from the first to the second half of the
+    /// measured part, and the part of the transient that is left. A change is `None` if it is no
+    /// larger than chance.
     fn changes(&self) -> [Option<Drift>; 2] {
         let moves: fn(&Drift) -> bool = match self.resolved.plan.doubling {
             Some(_) => Drift::moves_after_all,

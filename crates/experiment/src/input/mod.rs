@@ -1,7 +1,7 @@
 //! Experiments in the forms in which users give them: command line, file, or keywords of a
 //! function.
 //!
-//! [`experiment`] takes the values by section, checks the type of each, and returns them by path.
+//! [`experiment`] takes the values by section, checks their types, and returns them by their paths.
 //! [`Experiment::configurations`] checks the values and their combinations, and makes the
 //! configurations that the engine runs. Every error names the place of the value: its option, its
 //! line of the file, or its keyword.
@@ -25,9 +25,9 @@ use places::{fault, marked, placed};
 
 use crate::options::{Kind, OptionInfo, Section, Value, find, options};
 
-/// Returns the values of an experiment by their paths (`drive.blocks`), each of a type that its
-/// option takes. `devices` has the presets of drives by name: each has values of options, by
-/// section.
+/// Returns the values of an experiment, each with its path: section and key (`drive.blocks`). Each
+/// value has a type that its option takes. `devices` has the presets of drives by name. A preset
+/// has values of options, by section.
 ///
 /// # Errors
 /// An unknown section, key or device, or a value of another type.

@@ -7,7 +7,8 @@ use flashgc_base::spec::SpecError;
 
 use crate::options::{OptionInfo, find};
 
-/// The place of each value by its path: `--victim`, `a.toml:2:1`, or no entry for a keyword.
+/// The place of each value, by the value's path. A place is a flag (`--victim`) or a position in a
+/// file (`a.toml:2:1`). A value given as a keyword has no entry.
 #[derive(Clone, Debug, Default)]
 pub struct Places(HashMap<String, String>);
 
@@ -31,7 +32,7 @@ impl Style {
 }
 
 impl Places {
-    /// Returns the places in `known`, which has them by the paths of values.
+    /// Makes the places from `known`, a map from the paths of values to their places.
     pub fn new(known: HashMap<String, String>) -> Self {
         Self(known)
     }

@@ -1,9 +1,9 @@
 //! A trace with its own times, ready for replay on a drive that has a clock.
 //!
-//! Pages have the same numbers as on a counting drive. Numbered by address, the pages of a request
-//! are adjacent on the drive, too, and a request stays one request. Numbered by first touch, a
-//! request becomes one piece for each run of consecutive pages. Offsets and sizes keep their bytes
-//! within pages.
+//! Pages have the same numbers as on a counting drive. If pages are numbered by address, the pages
+//! of a request are adjacent on the drive, too, and the request stays one request. If they are
+//! numbered by first touch, a request becomes one piece for each run of consecutive pages. Offsets
+//! and sizes keep their bytes within pages.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

@@ -62,7 +62,8 @@ pub struct TraceReader {
     keep_flushes: bool,
     /// The number of flushes so far, of the devices that are read.
     flushes: u64,
-    /// If times that go back are refused: the number of requests so far, and the last request.
+    /// The number of requests so far, and the last request; `None` unless times that go back are
+    /// refused.
     last: Option<(u64, Option<Request>)>,
     /// `true` after an error. The trace then ends.
     failed: bool,
