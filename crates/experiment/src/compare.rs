@@ -1,7 +1,7 @@
-//! Ranks results with the same workload. The result with the smallest figure is first. Each has its
-//! distance to the best result, and a mark if the difference may be noise. The figure is write
-//! amplification; with a page cache it is the time that the flash was busy, and with a clock the
-//! response time.
+//! Ranks results with the same workload. The result with the smallest figure is first. Each rank
+//! has the distance to the best result, and a mark if the difference may be noise. The figure is
+//! write amplification; with a page cache it is the time that the flash was busy, and with a clock
+//! the response time.
 
 use flashgc_drive::passes::{level, spread};
 use flashgc_drive::stats::{all_equal, half_width95};

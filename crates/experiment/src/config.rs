@@ -101,8 +101,8 @@ impl Resolved {
 
     /// Makes the translation layer of run number `run`, counted from 0.
     ///
-    /// # Errors
-    /// Returns the errors of the layer, and those of the workload if the placement must know it.
+    /// Returns the errors of the layer. If the placement must know the workload, also returns the
+    /// errors of the workload.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
         let mut layout = self.layout(run);
         if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {

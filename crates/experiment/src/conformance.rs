@@ -94,7 +94,7 @@ pub fn run_placement(
     victim: Option<&str>,
     writes: Writes<'_>,
 ) -> Result<Decisions, Unfit> {
-    /// The number of blocks of the drive, apart from those for the classes.
+    /// The number of blocks of the drive, apart from the blocks for the classes.
     const BLOCKS: u32 = 40;
     /// The number of additional blocks for each class.
     const BLOCKS_A_CLASS: u32 = 8;

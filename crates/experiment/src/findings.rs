@@ -303,7 +303,8 @@ pub(crate) fn stopped_in_warm_up() -> Finding {
     Finding::new(NOTHING_MEASURED, "interrupted in the warm-up: nothing was measured")
 }
 
-/// Returns the finding that `unmeasured` runs were stopped in the warm-up, and others were not.
+/// Returns the finding that `unmeasured` runs were stopped in the warm-up, and the other runs were
+/// not.
 pub(crate) fn runs_in_warm_up(unmeasured: u64) -> Finding {
     let (were, do_) = if unmeasured == 1 { ("was", "does") } else { ("were", "do") };
     let claim = format!(

@@ -430,8 +430,8 @@ fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
 }
 
-/// Returns the length of a run until a failure, in collections: as many as all blocks together can
-/// bear. If the drive has not failed by then, the run is lengthened.
+/// Returns the length of a run until a failure, in collections: about the number of erases that all
+/// blocks together can bear. If the drive has not failed by then, the run is lengthened.
 fn until_failure_of(
     lifespan: Lifespan,
     warmup: Warmup,

@@ -120,8 +120,8 @@ impl<'a> Summary<'a> {
         let is_known = has_erased(runs) && !(resolved.is_trace_in_passes() && interrupted);
         let half = half_width(resolved, &measured, &values, levels.as_deref())
             .filter(|half| half.is_finite() && is_known);
-        // With a clock, neither applies: the writes before the requests settle the drive, and the
-        // length is in requests.
+        // With a clock, neither settling nor the length in page writes is tested: the writes before
+        // the requests settle the drive, and the length is in requests.
         let settles = resolved.has_no_end() && clock.is_none();
         Self {
             half,
@@ -184,8 +184,8 @@ impl<'a> Summary<'a> {
         self.settling.as_ref().is_some_and(|settling| !settling.is_enough())
     }
 
-    /// Returns the share of the pages that went to blocks erased before, if it is too large for a
-    /// steady state.
+    /// Returns the share of the programmed pages that went to blocks erased before the measured
+    /// part, if that share is too large for a steady state.
     fn burst(&self) -> Option<f64> {
         let erases = self.counted.counters.erases;
         let settles = self.clock.is_some() || self.has_steady_state();

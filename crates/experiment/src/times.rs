@@ -85,7 +85,7 @@ impl Times {
     }
 
     /// Returns the costs that a scheme compares, transfers included. If the cost of a page from the
-    /// host's memory is not given, it is that of the paper.
+    /// host's memory is not given, the cost in the paper is used.
     pub fn costs(&self) -> Costs {
         Costs {
             read: self.read.mean() + self.transfer,

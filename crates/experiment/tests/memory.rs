@@ -28,8 +28,8 @@ fn mean(values: &[(f64, bool)]) -> f64 {
     values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64
 }
 
-/// Returns those of the placements in `names` that could be tested. The test fails if they remember
-/// more than they declare.
+/// Returns the placements in `names` that could be tested. The test fails if a placement remembers
+/// more than it declares.
 fn judged(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let mut judged = Vec::new();
     for placement in names {

@@ -14,11 +14,11 @@
 //!   request before it writes the first.
 //! - With a page buffer, requests have whole pages, because the timed drive reads a partly written
 //!   page first, while the whole pages beside it go to the buffer.
-//! - A host's cache writes only what it evicts: its daemons would use time on the timed drive, and
-//!   requests on the counting one. It has more pages than a request, so that two writes of a page
-//!   are never in progress at once.
-//! - With hints or a cache, a map on flash must fit into memory. Otherwise two look-ups would be in
-//!   progress at once, for a hint and a request, or two for one request of a cache.
+//! - A host's cache writes only what it evicts, without daemons: these would go by time on the
+//!   timed drive, and by requests on the counting drive. The cache has more pages than a request,
+//!   so that two writes of a page are never in progress at once.
+//! - With hints or a cache, a map on flash must fit into memory. Otherwise two look-ups could be in
+//!   progress at once: for a hint and a request, or both for one request of a cache.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -128,7 +128,7 @@ fn refused(way: Way, values: &Values) -> Option<String> {
 const TIMES: &str = "read=60us,program=800us,erase=1.5ms,transfer=20us";
 const SLC_TIMES: &str = "read=25us,program=200us,erase=2ms";
 
-/// Returns the values of a small drive and those of `given`. The drive is timed if one of `given`
+/// Returns the values of a small drive, and the values in `given`. The drive is timed if `given`
 /// says so.
 fn drive(given: &[(&'static str, &str)], streams: &Path) -> Values {
     let mut made: Values = Vec::new();

@@ -72,8 +72,8 @@ pub struct Batch {
     /// Writes of less than a page, in order: the number of the command, and the number of bytes of
     /// its page that the write leaves unchanged. All other writes are whole pages.
     pub short: Vec<(u32, u32)>,
-    /// Flush commands, in order. Each is the number of the command that follows it. Flushes after
-    /// the last command of a workload are in the empty batch at its end.
+    /// Flush commands, in order. Each entry is the number of the command that follows the flush.
+    /// Flushes after the last command of a workload are in the empty batch at its end.
     pub flushes: Vec<u32>,
     /// The stream of each command, [`NO_STREAM`] if it has none. The list is empty if no command
     /// has a stream. The stream is the origin of the command; a drive places writes by their
@@ -83,8 +83,9 @@ pub struct Batch {
     /// it. Each entry has the number of a command, and the number of requests that ended between
     /// the previous command and this one.
     pub served: Vec<(u32, u64)>,
-    /// The commands that belong to the same host request as the previous command, in order. The
-    /// first command of a batch can be one. The list is filled only if `wants_joints` is set.
+    /// The numbers of the commands that belong to the same host request as the command before them,
+    /// in order. The first command of a batch can be one. The list is filled only if `wants_joints`
+    /// is set.
     pub joints: Vec<u32>,
     /// `true` if `joints` must be filled. Emptying the batch does not change it.
     pub wants_joints: bool,

@@ -111,7 +111,7 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
         })
         .collect();
     let &[start, end, stream] = fields.as_slice() else {
-        // The place is that of the first missing column, or of the first column too many.
+        // The error is at the first missing column, or at the first column too many.
         let (at, columns) =
             (fields.get(3).map_or(text.trim_end().len(), |more| more.0), fields.len());
         return Err((at, format!("found {columns} columns, expected 3 (START, END, STREAM)")));

@@ -1,4 +1,4 @@
-//! Numbers with units inside specs, such as `3ms` and `32KiB`. It knows no parameters.
+//! Numbers with units inside specs, such as `3ms` and `32KiB`. This module knows no parameters.
 
 use flashgc_base::numbers::{SIZES, Unread, with_unit};
 use flashgc_base::spec::SpecError;

@@ -54,8 +54,8 @@ fn tenants_work_side_by_side_and_name_their_writes() {
             0..50 => assert_eq!(stream, 0),
             _ => {
                 assert_eq!(op, Op::Write);
-                // The last two parts overlap. Only the first of them has a stream, which shows the
-                // part of a write.
+                // The last two parts overlap. A write belongs to the second of them if it has no
+                // stream.
                 let who = usize::from(stream == NO_STREAM);
                 assert_eq!(page, last[who]);
                 assert!(stream == [254, NO_STREAM][who]);

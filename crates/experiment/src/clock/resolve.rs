@@ -275,8 +275,9 @@ fn whole_planes(
     })
 }
 
-/// Returns the number of requests of a run until a failure: about as many as the pages that all
-/// blocks together can take. If the drive has not failed by then, the run is lengthened.
+/// Returns the number of requests of a run until a failure: about the number of pages that all
+/// blocks together can take in their life. If the drive has not failed by then, the run is
+/// lengthened.
 fn until_failure(lifespan: Lifespan, geometry: &Geometry) -> u64 {
     let pages = lifespan.endurance.mean() * geometry.physical_pages() as f64;
     pages.ceil() as u64

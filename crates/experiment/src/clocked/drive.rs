@@ -33,9 +33,10 @@ fn most_before(pages: u64) -> u64 {
     pages.saturating_mul(1000).clamp(1 << 24, 1 << 30)
 }
 
-/// A run was overloaded if, at the last arrival, more requests than this were in the system, and
-/// more than 1 in [`SHARE_BEHIND`] of all arrivals. These are too many for a burst.
+/// A run was overloaded if, at the last arrival, more than this number of requests were in the
+/// system, and more than one in [`SHARE_BEHIND`] of all arrivals. A burst leaves fewer.
 const LEAST_BEHIND: u64 = 1000;
+/// See [`LEAST_BEHIND`].
 const SHARE_BEHIND: u64 = 10;
 
 /// A drive with a clock. The run that owns it saves the public fields.

@@ -46,9 +46,9 @@ pub(super) fn drive(
 /// request, the gain from two threads is lost.
 const MOST_PAGES: f64 = 1.25;
 
-/// Returns `true` if the channels of a drive can be simulated separately. This needs channels that
-/// share only the queue, requests of few pages, a map with no state across channels, and no
-/// recording of single steps.
+/// Returns `true` if the channels of a drive can be simulated separately. The conditions are:
+/// channels that share only the queue, requests of few pages, a map with no state across channels,
+/// and no recording of single steps.
 fn is_by_channel(resolved: &Resolved, timed: &Timed, index: u32) -> bool {
     let follows_steps = index == 0 && (timed.timeline.is_some() || timed.trace_events.is_some())
         || timed.keeps_operations;

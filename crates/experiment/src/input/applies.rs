@@ -55,7 +55,8 @@ impl Experiment {
         EXCLUDED.iter().find(together).map_or(Ok(()), |pair| Err(pair.error()))
     }
 
-    /// Checks options that are given apart from an experiment, such as those that narrow a search.
+    /// Checks options that are given apart from an experiment, such as options that narrow a
+    /// search.
     ///
     /// # Errors
     /// The errors of [`Self::check_texts`], or two options that cannot be given together.

@@ -1,4 +1,5 @@
-//! The options of stored drives: those that make a drive, and those that its clock has.
+//! Checks of options for stored drives: the options that make a drive, and the options of its
+//! clock.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;

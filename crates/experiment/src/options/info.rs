@@ -210,8 +210,8 @@ impl OptionInfo {
         self
     }
 
-    /// Returns `true` if the clock of a stored drive has the option. These are the shape of the
-    /// flash, and all options that only drives with a clock have.
+    /// Returns `true` if the clock of a stored drive has the option. Such options are the shape of
+    /// the flash, and all options that only drives with a clock have.
     pub fn is_of_clock(&self) -> bool {
         const SHAPE: [&str; 6] = [
             "pages_per_block",

@@ -143,7 +143,7 @@ impl Drives {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holder {
-    /// No struct: the value is combined with others.
+    /// No struct: the engine gets the value only in combination with other values.
     #[serde(rename = "")]
     None,
     /// [`RunConfig`](super::RunConfig).

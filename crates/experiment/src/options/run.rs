@@ -444,7 +444,8 @@ super::holder! {
     }
 }
 
-/// Options that are combined with others; help lists them before the others of their section.
+/// Options that are not fields of a struct; help lists them before the other options of their
+/// section.
 static FIRST: &[OptionInfo] = &[
     drive(Kind::Word).flag("drive").words(|| vec!["counting", "timed"]).named(
         "kind",
@@ -503,7 +504,8 @@ static FIRST: &[OptionInfo] = &[
         ),
 ];
 
-/// Options that are combined with others; help lists them after the others of their section.
+/// Options that are not fields of a struct; help lists them after the other options of their
+/// section.
 static LAST: &[OptionInfo] = &[
     drive(Kind::Share).stored().example("28%").several().named(
         "overprovision",

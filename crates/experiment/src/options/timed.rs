@@ -287,7 +287,7 @@ impl TraceEventsConfig {
     }
 }
 
-/// Options that are combined with others.
+/// Options that are not fields of a struct.
 static OTHERS: &[OptionInfo] = &[
     run(Kind::Text).metavar("FILE").example("timeline.json").once().named(
         "timeline",

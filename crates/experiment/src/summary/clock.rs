@@ -204,9 +204,9 @@ impl<'a> ClockPart<'a> {
         unsettled.into_iter().chain(cut).collect()
     }
 
-    /// Returns the page writes before the requests, and about how many would have settled the
-    /// drive, from the run that needs most. `None` if nothing was erased: then reads need no
-    /// settled drive, and writes have another finding.
+    /// Returns the page writes before the requests, and an estimate of the page writes that would
+    /// have settled the drive, from the run that needs most. `None` if nothing was erased: reads do
+    /// not need a settled drive, and writes get another finding.
     fn unsettled(&self, summary: &Summary<'_>) -> Option<(u64, u64)> {
         let runs = self.runs.iter().filter_map(|run| run.unsettled);
         runs.max_by_key(|&(_, needed)| needed).filter(|_| summary.counted.counters.erases > 0)

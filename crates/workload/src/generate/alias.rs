@@ -1,5 +1,5 @@
-//! Draws from a table of weights in constant time (Walker 1977, set up as by Vose 1991). It knows
-//! nothing of pages.
+//! Draws from a table of weights in constant time (Walker 1977, set up as by Vose 1991). This
+//! module knows nothing of pages.
 
 use std::hint::select_unpredictable;
 

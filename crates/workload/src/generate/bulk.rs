@@ -1,5 +1,5 @@
 //! Random words in bulk: sixteen xoshiro256++ generators side by side, so that vector instructions
-//! make sixteen words at once. It knows nothing of pages or distributions.
+//! make sixteen words at once. This module knows nothing of pages or distributions.
 //!
 //! The words are the same with and without vector instructions: the same code is compiled twice,
 //! and integer arithmetic has one result.

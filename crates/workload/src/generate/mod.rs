@@ -173,8 +173,8 @@ impl Random {
     }
 }
 
-/// Converts a share to a bound for 32 random bits: they are below the bound with this probability,
-/// to 2^-33. Shares of 0 and 1 are exact.
+/// Converts a share to a bound: 32 random bits are below the bound with the probability `share`,
+/// exact to 2^-33. Shares of 0 and 1 are exact.
 fn bound32(share: f64) -> u64 {
     (share * (1u64 << 32) as f64).round() as u64
 }

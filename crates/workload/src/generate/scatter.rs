@@ -1,5 +1,5 @@
 //! A fixed pseudo-random permutation of `0..n` in constant memory, which maps ranks to places on
-//! the drive. It knows nothing of distributions.
+//! the drive. This module knows nothing of distributions.
 
 use multiversion::multiversion;
 

@@ -1,5 +1,5 @@
 //! Workload specs, such as `hotcold:f=0.2,r=0.8` or a mixture `0.7*zipf + 0.3*sequential`: from the
-//! text to a running workload. It knows generators only through the registry.
+//! text to a running workload. This module knows generators only through the registry.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -183,10 +183,10 @@ impl GeneratorSpec {
     /// Opens the workload over `logical_pages` pages of `page_size` bytes, with requests of
     /// `request_size` bytes.
     ///
-    /// Requests with the size of a page are those of [`open`](Self::open). Of smaller requests,
-    /// `page_size / request_size` fit on a page, and each is drawn independently. A write of a part
-    /// leaves the rest of its page unchanged, a read of a part reads the whole page, and a TRIM of
-    /// a part discards nothing and is left out. A larger request is a run of pages that begins at a
+    /// Requests with the size of a page are those of [`open`](Self::open). A page holds `page_size
+    /// / request_size` smaller requests, and each is drawn independently. A write of a part leaves
+    /// the rest of its page unchanged, a read of a part reads the whole page, and a TRIM of a part
+    /// discards nothing and is left out. A larger request is a run of pages that begins at a
     /// multiple of its size; pages after the last whole request are never addressed. The shares of
     /// a generator are shares of its requests.
     ///

@@ -260,10 +260,10 @@ impl MapFull {
 
 /// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.
 ///
-/// It is the only structure that grows with a trace. Pages are kept in groups of eight neighbours,
-/// of 40 bytes each. A hash table finds a group and needs 6 to 11.5 bytes a group. Real traces
-/// touch most pages of a group: all but one of the project's seventeen public traces touch more
-/// than half of them. The map thus needs 6 to 14 bytes a page, and about 50 if no page has
+/// This map is the only structure that grows with a trace. Pages are kept in groups of eight
+/// neighbours, of 40 bytes each. A hash table finds a group and needs 6 to 11.5 bytes a group. Real
+/// traces touch most pages of a group: all but one of the project's seventeen public traces touch
+/// more than half of them. The map thus needs 6 to 14 bytes a page, and about 50 if no page has
 /// neighbours. Lists grow by a quarter at a time. The table doubles when it is full; the old table
 /// then stays in memory until the new one is filled.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,5 @@
 //! Opens a trace file and removes its wrappers: gzip, zstd, bzip2, xz and tar, in any nesting,
-//! recognised by their first bytes. It knows nothing of trace formats.
+//! recognised by their first bytes. This module knows nothing of trace formats.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};

@@ -1,4 +1,5 @@
-//! Parses and writes numbers and words of a line, fast and exactly. It knows columns, not formats.
+//! Parses and writes numbers and words of a line, fast and exactly. This module knows columns, not
+//! formats.
 
 /// A fault of a line: its place, and the expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

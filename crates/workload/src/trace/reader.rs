@@ -1,4 +1,4 @@
-//! Reads a trace of any format as a stream of requests. It combines detection, formats and
+//! Reads a trace of any format as a stream of requests. This module combines detection, formats and
 //! decompression, which are in other modules.
 
 use std::io::Read;

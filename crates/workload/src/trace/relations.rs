@@ -1,5 +1,5 @@
 //! The places of a PostgreSQL server's files on its disk: a table from segments of relations to
-//! extents. It knows nothing of logs.
+//! extents. This module knows nothing of logs.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -101,8 +101,8 @@ impl Commands {
         }
     }
 
-    /// Returns those commands from number `at` on and before `end` that belong to the request of
-    /// the previous command.
+    /// Returns the commands from number `at` to before `end` that belong to the request of the
+    /// command before them.
     fn joints_within(&self, at: usize, end: usize) -> impl Iterator<Item = u32> {
         let words =
             self.joints.iter().enumerate().skip(at / 64).take_while(move |it| it.0 * 64 < end);
@@ -208,7 +208,7 @@ impl Commands {
     }
 }
 
-/// Returns those entries of a list that belong to commands from number `at` on and before `end`.
+/// Returns the entries of a list that belong to commands from number `at` to before `end`.
 fn within<T>(list: &[T], number: impl Fn(&T) -> u32, at: usize, end: usize) -> &[T] {
     let first = list.partition_point(|entry| (number(entry) as usize) < at);
     let count = list[first..].partition_point(|entry| (number(entry) as usize) < end);
@@ -386,8 +386,9 @@ impl State for Origin {
         }
     }
 
-    /// Refuses a state of the other origin. Commands that did not fit into memory before may fit
-    /// now, or the reverse, and then their positions differ.
+    /// Refuses a state that was saved with the other origin, because the origins count positions
+    /// differently. The origin can change: commands that did not fit into memory before may fit
+    /// now, or the reverse.
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         match (bool::take(from)?, self) {
             (true, Self::Streamed(stream)) => stream.restore(from),

@@ -44,7 +44,7 @@ pub struct Asker {
 impl Asker {
     /// The host is unknown.
     pub const UNKNOWN: Self = Self { host: 0, queue: 0 };
-    /// The largest number of a host. All later hosts have this number, too.
+    /// The largest number of a host. If there are more hosts, all later hosts share this number.
     pub const MOST_HOSTS: u8 = u8::MAX;
     /// The largest number of a queue.
     pub const MOST_QUEUES: u8 = 252;

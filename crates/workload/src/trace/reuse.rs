@@ -1,5 +1,5 @@
 //! References to memory by page, and the filter that leaves out references which have no effect on
-//! a large enough memory. It knows nothing of files.
+//! a large enough memory. This module knows nothing of files.
 
 use std::collections::hash_map::Entry;
 

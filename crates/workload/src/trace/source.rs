@@ -1,5 +1,5 @@
 //! A trace prepared for replay: its statistics, its page map and, if they fit into the allowed
-//! memory, its page commands. It knows nothing of drives.
+//! memory, its page commands. This module knows nothing of drives.
 
 use std::path::{Path, PathBuf};
 use std::slice;

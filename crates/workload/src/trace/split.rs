@@ -1,6 +1,6 @@
 //! Splits a trace of many volumes in one pass, with memory that does not grow with its length. The
 //! requests of each volume go to a spool file, from which each volume can be written as its own
-//! trace. It knows nothing of drives.
+//! trace. This module knows nothing of drives.
 //!
 //! The requests of a volume are coded as in flashgc's own format. The spool is one file without a
 //! name. It has pieces of the volumes in any order; each piece has the position of the previous

@@ -1,5 +1,5 @@
 //! The part of a trace that is in memory: bytes that were read from the input and not parsed yet.
-//! It knows nothing of lines and records.
+//! This module knows nothing of lines and records.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Writes the `pages` format to any output. It never seeks.
+//! Writes the `pages` format to any output. The writer never seeks.
 
 use std::io::{self, Write};
 
