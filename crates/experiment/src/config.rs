@@ -192,8 +192,8 @@ impl Resolved {
         }
     }
 
-    /// Returns `true` if the workload has no end, and the run is neither that of a program under a
-    /// page cache nor a run until a failure.
+    /// Returns `true` if the workload has no end, there is no page cache, and the run does not last
+    /// until a failure.
     pub(crate) fn has_no_end(&self) -> bool {
         self.source.pass().is_none() && self.swap.is_none() && !self.until_failure
     }

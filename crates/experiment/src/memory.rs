@@ -101,9 +101,9 @@ fn available_below(root: &Path) -> Option<u64> {
 /// Returns the smallest memory limit of the control group in `line`, a line of `/proc/self/cgroup`,
 /// and of the groups around it. `None` if the line is not about memory, or there is no limit.
 ///
-/// Version 2 writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path may be that of
-/// the host. Folders that do not exist have no limit, and the search ends at the container's own
-/// folder.
+/// Version 2 of control groups writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path
+/// may be that of the host. Folders that do not exist have no limit, and the search ends at the
+/// container's own folder.
 fn limit(root: &Path, line: &str) -> Option<u64> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);

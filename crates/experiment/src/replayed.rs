@@ -194,8 +194,8 @@ impl Resolved {
         Some(measured.chunks_exact(size).map(Interval::amplification).collect())
     }
 
-    /// Returns `true` if each of [`BATCHES`] batches has the whole trace. Smaller batches differ
-    /// because the parts of the trace differ.
+    /// Returns `true` if each of [`BATCHES`] batches of the measured part has the writes of a whole
+    /// pass. Smaller batches differ because the parts of the trace differ.
     pub(crate) fn has_whole_batches(&self, measured: &[Interval]) -> bool {
         let Some(pass) = self.source.pass().filter(|_| self.is_trace_in_passes()) else {
             return true;

@@ -56,8 +56,8 @@ fn clocked(warmup: &str, requests: u64) -> RunConfig {
 
 #[test]
 fn a_drive_that_lives_on_erased_blocks_is_in_a_burst() {
-    // The drive is full at first: 28% of its blocks are erased, and collections begin when two are
-    // left.
+    // At first, all logical pages have data, and 28% of the blocks are erased. Collections begin
+    // when two erased blocks are left.
     let burst = run(&clocked("0", 8000));
     assert!(burst.counters.erases > 0 && !burst.steady);
     assert!(ids(&burst).contains(&"burst"), "{:?}", burst.findings);

@@ -104,7 +104,7 @@ fn saturated_tenants_share_the_drive_by_the_weights_of_their_classes() {
 }
 
 /// The drive accepts every request at once, and a die serves requests in the order of arrival. Each
-/// place of a closed loop is thus served equally often.
+/// thread of a closed loop is thus served equally often.
 #[test]
 fn where_the_drive_has_a_place_for_all_they_share_it_by_their_queue_depths() {
     let a = "name=a; workload=uniform:read=1; arrivals=closed:threads=6; priority=low";

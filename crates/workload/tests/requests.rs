@@ -252,7 +252,7 @@ fn a_rate_scale_divides_every_time_of_an_open_loop() {
 #[test]
 fn a_footprint_is_the_beginning_of_the_space() {
     // The footprint is an eighth of 2^16 pages, so the last page of every request is below 2^13.
-    // With random places, the highest of 20000 is close to that.
+    // With random places, the highest end of 20 000 requests is close to 2^13.
     const PAGES: u32 = 1 << 16;
     let ends = |text| requests(text, PAGES, 20_000).iter().map(|one| one.end() / 4096).max();
     let highest = ends("disksim:footprint=12.5%").unwrap();

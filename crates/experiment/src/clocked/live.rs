@@ -19,7 +19,7 @@ use crate::options::RunConfig;
 /// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
 /// bytes of flash. The flash is rounded up: to whole blocks, to an equal number of blocks on every
 /// plane, and to the smallest number that the planes need. The drive is empty. Its host gives hints
-/// in the way `hints`, or perfect hints if that is `None`. `streams` assigns streams to writes by
+/// as `hints` says, or perfect hints if `hints` is `None`. `streams` assigns streams to writes by
 /// their addresses.
 ///
 /// # Errors

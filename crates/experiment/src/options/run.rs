@@ -227,8 +227,8 @@ fn is_fifo(allocation: &str) -> bool {
 }
 
 impl RunConfig {
-    /// Returns `true` if the placement needs writes with streams and no table of addresses gives
-    /// them. Then the host of a drive in use must name the streams.
+    /// Returns `true` if the placement needs streams, and no table of addresses assigns them. The
+    /// host of a drive in use must then name the streams.
     pub fn host_names_streams(&self) -> bool {
         let placement = PlacementSpec::parse(&self.placement);
         self.streams.is_none() && placement.is_ok_and(|placement| placement.needs_streams())

@@ -43,8 +43,8 @@ impl Generator for Uniform {
 struct Draws {
     #[snapshot(skip)]
     pages: u32,
-    /// 2^32 mod pages. Products whose low half is below it are rejected, because they would favour
-    /// some pages.
+    /// 2^32 mod pages. Products whose low half is below this number are rejected, because they
+    /// would favour some pages.
     #[snapshot(skip)]
     reject_below: u32,
     #[snapshot(state)]

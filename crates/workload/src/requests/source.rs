@@ -155,7 +155,7 @@ impl Requests {
         (left.requests_on(space.logical_pages) > 0).then(|| Self::Trace(Box::new(left)))
     }
 
-    /// Opens the requests of one run. They never end, except those of a trace, which is replayed
+    /// Opens the requests of one run. Only the requests of a trace end: the trace is replayed
     /// `passes` times. `arrivals` replaces the source's own times. All times are divided by
     /// `rate_scale`, except those of a closed loop.
     ///

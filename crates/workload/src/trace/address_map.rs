@@ -44,8 +44,8 @@ impl Paging {
         matches!(self, Self::Floor | Self::RoundedFloor)
     }
 
-    /// Parses a name for use without a drive. Only rules with room for all pages are known. The
-    /// error is that of [`parse`](Self::parse).
+    /// Parses a name for use without a drive. Only rules with room for all pages are accepted. The
+    /// error for another name suggests the nearest of these rules.
     pub fn parse_for_all_pages(name: &str) -> Result<Self, SpecError> {
         match Self::parse(name) {
             Ok(paging @ (Self::Covered | Self::Rounded)) => Ok(paging),

@@ -133,7 +133,7 @@ pub struct Converted {
 
 /// Converts a trace, and calls `go_on` with the progress between blocks. Every request is copied
 /// with its time in nanoseconds, so that conversions between the two formats of block traces lose
-/// nothing. A file of references to memory has fewer requests; a note says so.
+/// nothing. A file of references to memory may have fewer requests; a note says so.
 ///
 /// # Errors
 /// The reader finds a fault, the output cannot store a property of the trace that may not be lost,

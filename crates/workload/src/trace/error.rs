@@ -57,10 +57,10 @@ pub enum Fault {
     Cancelled,
 }
 
-/// The reason why a trace cannot be read or written. It prints as one line: `trace.csv:1042:1:
-/// found 3 columns, expected 7 (...); hint: ...`. Names of options in the message and in the hint
-/// may be marked in the way of [`naming`]. When the error is printed, the marks are replaced by the
-/// options' names in Python.
+/// The reason why a trace cannot be read or written. It prints as one line:
+/// `trace.csv:1042:1: found 3 columns, expected 7 (...); hint: ...`. Names of options in the message
+/// and in the hint may be marked in the way of [`naming`]. When the error is printed, the marks are
+/// replaced by the options' names in Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The path of the file.

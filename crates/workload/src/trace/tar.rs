@@ -1,6 +1,6 @@
 //! Reads the regular files of a tar archive, one after the other, as one stream. The `tar` crate
-//! decodes the headers. The reader of that crate is not used, because it borrows the archive while
-//! a member is read; a reader that owns its input cannot do so.
+//! decodes the headers. The reader of that crate is not used: it borrows the archive while a member
+//! is read, and the reader in this file must own its input.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
