@@ -101,6 +101,7 @@ impl Resolved {
 
     /// Makes the translation layer of run number `run`, counted from 0.
     ///
+    /// # Errors
     /// Returns the errors of the layer. If the placement must know the workload, also returns the
     /// errors of the workload.
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {

@@ -313,8 +313,8 @@ fn a_run_without_a_length_is_doubled_until_cold_pages_are_written_again() {
         assert!(half <= 0.01 * result.write_amplification, "{half}");
         assert!(result.steadiness.rewrites.unwrap() >= 4.0);
     }
-    // This policy counts up to 100,000, which no such run reaches. The run ends, and the finding
-    // says so.
+    // The policy `fadac` remembers up to 100,000 writes of a page, more than any such run has. The
+    // run ends, and a finding says that its reach is too short.
     let counted = settled("uniform", "fadac");
     assert!(!counted.steady && drive_writes(&counted) < 100.0);
     assert!(counted.findings.iter().any(|one| one.id == "cold-pages"), "{:?}", counted.findings);

@@ -108,8 +108,8 @@ fn a_warm_up_is_not_measured() {
 
 #[test]
 fn leaving_out_duplicates_pays_on_a_page_map_and_less_under_fast() {
-    // The I/O time as a share of that of DU-GC, without victims by cost and with the times of the
-    // paper.
+    // The I/O time of DA-GC as a share of the I/O time of DU-GC. Victims are not picked by cost,
+    // and the times are those of the paper.
     let share = |mapping: &str| {
         let results = run(&[config(mapping, "du-gc"), config(mapping, "da-gc")], 1);
         let [du, da] = [0, 1].map(|index| results[index].swap.as_ref().unwrap().io_seconds);

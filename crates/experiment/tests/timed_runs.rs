@@ -426,8 +426,8 @@ fn erases_that_give_way_no_more_are_told_with_the_longest_wait() {
     assert!(told.claim.contains("gave way once, the most allowed"), "{}", told.claim);
     let slowest = &result.timed.as_ref().unwrap().worst;
     assert!(slowest.iter().any(|one| one.response_us >= evidence("longest_wait_us")));
-    // If the limit is never reached, or requests come one by one, there is no finding; without
-    // suspension there is no rule.
+    // If the limit is never reached, or requests come one by one, there is no finding. Without
+    // suspension, the result has no suspensions to count.
     assert_eq!(finding(&with(100, often, "suspend"), "suspended-no-more"), None);
     assert_eq!(finding(&with(8, seldom, "suspend"), "suspended-no-more"), None);
     assert_eq!(with(1, often, "pgc").timed.unwrap().suspension, None);

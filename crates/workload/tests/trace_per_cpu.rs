@@ -101,8 +101,8 @@ fn other_steps_back_are_left_to_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture");
     let one = events(1, 300);
-    // These are not such captures: two captures of one CPU, a CPU whose own clock goes back, and a
-    // CPU whose events are from another day.
+    // In these captures, no streams of CPUs lie one after the other: two captures of one CPU, a CPU
+    // whose own clock goes back, and a CPU whose events are from another day.
     let twice = [one.clone(), one.clone()].concat();
     let mut jumped = events(2, 300);
     jumped[450].1 = 1_000_000;

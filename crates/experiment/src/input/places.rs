@@ -53,7 +53,7 @@ impl Places {
     }
 
     /// Returns the form in which the user writes the value at `path`. If the value has no place,
-    /// its form is that of the other values. The command line wins if any of them is from there.
+    /// its form is that of the other values: that of the command line if any value is from there.
     fn style(&self, path: &str) -> Style {
         if let Some(place) = self.0.get(path) {
             return Style::of(place);

@@ -21,8 +21,8 @@ pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 pub use timed::{TimedConfig, TimelineConfig};
 pub use value::Value;
 
-/// Sets of options that say the same thing in different ways, with the reason. Only one of a set
-/// may be given.
+/// Sets of options that give the same value in different ways, each with the reason why only one
+/// option of the set may be given.
 pub const ALTERNATIVES: [(&[&str], &str); 3] = [
     (&["blocks", "capacity"], "each is the size of the drive"),
     (&["spare", "overprovision"], "spare = overprovision / (1 + overprovision)"),

@@ -40,8 +40,8 @@ impl Alias {
         let mut columns: Vec<Column> =
             (0..len).map(|own| Column { own_below: 0, other: own as u32 }).collect();
         while let Some(column) = small.pop() {
-            // The remaining columns have the mean weight `sum`, so if one is lighter, another is
-            // heavier.
+            // The remaining columns have the mean weight `sum`, so if one column is lighter,
+            // another is heavier.
             let donor = *large.last().expect("a column above the average");
             let own_below = ((left[column] << 32) + sum / 2) / sum;
             columns[column] = Column {

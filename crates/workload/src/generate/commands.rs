@@ -1,5 +1,6 @@
 //! Makes commands from pages: reads and TRIMs among the writes, streams, mixtures of generators,
-//! and batches of any size. Its own random draws choose the part of a mixture and the operation.
+//! and batches of any size. Random draws of this module choose the part of a mixture and the
+//! operation.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::{NO_STREAM, StreamId};
@@ -44,8 +45,8 @@ pub(super) struct Commands {
     pages: Box<[u32; BLOCK]>,
     #[snapshot(table)]
     ops: Box<[Op; BLOCK]>,
-    /// The streams of the block. It is empty if no part has a stream; then `streams` of every batch
-    /// is empty, too.
+    /// The streams of the block. The list is empty if no part has a stream; then `streams` of every
+    /// batch is empty, too.
     #[snapshot(table)]
     streams: Box<[StreamId]>,
     /// The number of commands of the block that were handed out.

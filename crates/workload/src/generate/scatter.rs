@@ -110,9 +110,9 @@ fn all_once(scatter: &Scatter, indices: &mut [u32; BLOCK]) {
     }
 }
 
-/// Returns 32 bits that depend on x, of which the high ones are used. Each round has its own
-/// function. It multiplies and xor-shifts with the constants of `lowbias32` (Wellons, "Prospecting
-/// for Hash Functions", 2018).
+/// Returns 32 bits that depend on x. Only the high bits are used. Each round has its own function.
+/// It multiplies and xor-shifts with the constants of `lowbias32` (Wellons, "Prospecting for Hash
+/// Functions", 2018).
 #[inline(always)]
 fn hash(x: u32, round: u32) -> u32 {
     let x = x.wrapping_add((round + 1).wrapping_mul(0x9e37_79b9)).wrapping_mul(0x7feb_352d);

@@ -14,7 +14,7 @@ use crate::units::Quantity;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// The gaps between arrivals are independent and have the same distribution: a renewal process.
-    /// The best-known ones are Poisson arrivals and periodic arrivals.
+    /// The best-known renewal processes are Poisson arrivals and periodic arrivals.
     Gaps(Distribution),
     /// Bursts: Poisson arrivals with the mean gap `gap_ns` during a burst, and none between bursts.
     /// The lengths of bursts and pauses are exponential, and a workload begins with a burst. This

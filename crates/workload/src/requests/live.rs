@@ -10,7 +10,7 @@ use super::{RequestStream, TimedRequest};
 use crate::WorkloadError;
 
 /// A queue of requests. The thread that pushes requests shares it with the drive that takes them.
-/// More requests may come after it was empty.
+/// After the queue was empty, more requests may come.
 #[derive(Clone, Debug, State)]
 #[snapshot(refused = "requests that come while a drive runs are not saved")]
 pub struct LiveRequests {

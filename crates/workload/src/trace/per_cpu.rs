@@ -123,8 +123,8 @@ pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
     if !is_all {
         let mut others = Streams::default();
         let later = input.later();
-        // If the start, the middle and the end of the file have events of one CPU only, it is not
-        // such a file.
+        // If the start, the middle and the end of the file have only events of one CPU, no streams
+        // lie one after the other.
         let is_one = scan(format, &later, false, &mut others).is_some()
             && streams.cpus.len() == 1
             && others.cpus == streams.cpus;

@@ -19,8 +19,8 @@ pub(super) static FORMAT: Format = Format {
     ..Format::of_lines::<Msr>()
 };
 
-/// The hosts seen so far, in order of appearance. Nearly all files have one host, so the current
-/// one is kept for a fast comparison.
+/// The hosts seen so far, in order of appearance. Nearly all files have one host, so a line's host
+/// is compared with the `current` host first.
 #[derive(Default)]
 struct Msr {
     hosts: Vec<Vec<u8>>,

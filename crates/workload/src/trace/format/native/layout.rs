@@ -261,7 +261,7 @@ const SAME_SIZE: u8 = 1 << 5;
 const MICROSECONDS: u8 = 1 << 6;
 const BACKWARDS: u8 = 1 << 7;
 
-/// The previous request, relative to which the next one is coded. Each block starts anew, so that
+/// The previous request. The next request is coded relative to it. Each block starts anew, so that
 /// it can be decoded alone.
 #[derive(Debug)]
 pub(crate) struct Previous {
