@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use flashgc_ftl::{BlockId, ExternalPlacement, FtlError, FtlErrorKind};
 
-/// Returns `known` with checks of its answers.
+/// Returns the placement `known`, wrapped so that its answers are checked.
 pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
     let inner = Arc::clone(&known.make);
     let make = move |pages, pages_per_block| {

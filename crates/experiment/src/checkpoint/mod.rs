@@ -305,7 +305,8 @@ impl<'a> Turns<'a> {
         self.keeper.is_some_and(|keeper| self.last.elapsed() >= keeper.every)
     }
 
-    /// Stores the run, if there is a keeper. The time until the next checkpoint begins after that.
+    /// Stores the run, if there is a keeper. The time until the next checkpoint begins when the run
+    /// is stored.
     pub(crate) fn store(&mut self, rounds: u32, run: &dyn State) {
         if let Some(keeper) = self.keeper {
             keeper.keep(self.index, rounds, run);

@@ -41,7 +41,7 @@ impl LiveRequests {
         self.pages
     }
 
-    /// Adds a request. It may not arrive before earlier ones.
+    /// Adds a request. It may not arrive before earlier requests.
     pub fn push(&self, request: TimedRequest) {
         lock(&self.queue).push_back(request);
     }

@@ -24,7 +24,7 @@ pub struct Wait {
     /// The nanoseconds from that answer to the request or, if there is none, from the beginning to
     /// the request.
     pub think_ns: u64,
-    /// `true` if the request was answered. No request waits for one that was not.
+    /// `true` if the request was answered. No request waits for an unanswered request.
     pub is_answered: bool,
 }
 

@@ -55,7 +55,7 @@ impl Read for Counting {
 /// The bytes of the sample, followed by the rest of the data.
 type Peeked = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// A decompressor. Its errors get its name, because decompressors do not name themselves in them.
+/// A decompressor. Its errors get its name, because a decompressor's own errors do not have it.
 struct Layer<R> {
     name: &'static str,
     inner: R,

@@ -50,7 +50,7 @@ impl Role {
         }
     }
 
-    /// Returns the word in messages.
+    /// Returns the word for messages.
     pub fn noun(self) -> &'static str {
         self.words().0
     }
@@ -73,7 +73,7 @@ impl Unit {
         }
     }
 
-    /// Returns the word in messages.
+    /// Returns the word for messages.
     pub fn plural(self) -> &'static str {
         self.words().0
     }

@@ -652,7 +652,7 @@ impl StatBuilder {
     }
 }
 
-/// Returns those of `fields` that have a statistic, with empty counts.
+/// Returns the fields among `fields` that have a statistic, with empty counts.
 fn groups(fields: Fields) -> Vec<(&'static Field, FxHashMap<u64, Tally>)> {
     let counted = fields.each().filter(|field| field.groups.is_some());
     counted.map(|field| (field, FxHashMap::default())).collect()
