@@ -1,5 +1,5 @@
-//! One channel of a drive, simulated as a drive of its own with one channel. The caller pushes its
-//! requests and sets the time at which it stops.
+//! One channel of a drive, simulated as a separate drive with one channel. The caller pushes the
+//! requests of the channel and sets the time at which it stops.
 
 use flashgc_drive::error::DriveError;
 use flashgc_workload::requests::TimedRequest;
@@ -12,7 +12,7 @@ use crate::drive::TimedDrive;
 pub type Channel = TimedDrive<ChannelMeter>;
 
 impl TimedDrive<ChannelMeter> {
-    /// Adds a request after those that were pushed before. It arrives at its own arrival time.
+    /// Adds a request after those that were pushed before. It arrives at its time `arrival_ns`.
     pub(super) fn push(&mut self, request: TimedRequest, number: u64) {
         self.front.push(request, number);
     }

@@ -15,8 +15,9 @@ const SLEEPS: Duration = Duration::from_millis(5);
 /// processor's cache.
 pub struct Crew {
     members: usize,
-    /// `round`: the number of the present round. `is_over`: `true` if no further round comes.
+    /// The number of the present round.
     round: AtomicU64,
+    /// `true` if no further round comes.
     is_over: AtomicBool,
     /// The last round in which a thread took each job.
     taken: Box<[AtomicU64]>,

@@ -61,9 +61,9 @@ pub struct Desk {
     pub(super) outstanding: u64,
     #[snapshot(state)]
     pub(super) joints: Joints,
-    /// The number of requests that arrived. `arrived` does not count flush commands and hints;
-    /// `distributed` counts flush commands, too.
+    /// The number of requests that arrived, without flush commands and hints.
     pub(super) arrived: u64,
+    /// The number of requests that arrived, with flush commands and without hints.
     pub(super) distributed: u64,
     pub(super) completed: u64,
     pub(super) in_system: u64,
@@ -310,7 +310,7 @@ impl Desk {
                 self.count_arrivals(rest as u64, last.max(self.reached.time));
                 has_posted = true;
             } else if has_posted {
-                break; // channels get their post last
+                break; // a request pushed now would come before the posted ones
             } else {
                 self.give_one_by_one(channels, given)?;
             }
@@ -419,7 +419,7 @@ impl Desk {
         self.line.push_back(QueuedRequest { coming, number, arrived: now });
         match self.line.len() {
             1 => self.follow(channels, place),
-            _ => Ok(()), // it is not the first that waits
+            _ => Ok(()), // an earlier request waits, so this one cannot enter now
         }
     }
 
@@ -574,7 +574,7 @@ impl Desk {
     }
 
     /// Sorts collections of all channels in the order in which they began. If one request made
-    /// several begin, the die of its last page began first.
+    /// several collections begin, the one on the die of its last page began first.
     fn sort(&self, began: &mut [(u32, Began)]) {
         began.sort_by_key(|(_, it)| it.at);
         for same in began.chunk_by_mut(|left, right| left.1.at == right.1.at) {

@@ -28,8 +28,9 @@ pub struct Joints {
     pub(super) under_way: HashMap<u64, Joint>,
     /// The numbers of the joint requests whose parts are all done.
     pub(super) done: Vec<u64>,
-    /// The numbers of the joint requests that have met collections whose numbers in the drive may
-    /// not be known yet.
+    /// The joint requests, by number, with a part that was done since the last call of
+    /// [`Joints::all_numbered`]. Collections of such a part may still have their numbers in the
+    /// channel.
     #[snapshot(skip)]
     pub(super) fresh: Vec<u64>,
     pub meter: Meter,
@@ -81,9 +82,9 @@ impl Joints {
         self.under_way.get(&number).map(|joint| joint.request)
     }
 
-    /// Notes that a channel has done its part. If several parts are done at the same event, the
-    /// part of the request's first page counts as the last, as the die of the last page begins
-    /// first. `parts` returns the parts of a request in the order of its pages.
+    /// Notes that a channel has done its part. If several parts are done at the same event, the die
+    /// of the request's last page begins first, so the part with the first page counts as the last.
+    /// `parts` returns the parts of a request in the order of its pages.
     pub fn part_done(
         &mut self,
         channel: u32,
@@ -140,8 +141,8 @@ impl Joints {
         !self.done.is_empty()
     }
 
-    /// Completes the requests whose parts are all done, in the order of completion. Returns how
-    /// many there were. A channel has `planes` planes.
+    /// Completes the requests whose parts are all done, in the order of completion. Returns the
+    /// number of these requests. A channel has `planes` planes.
     pub fn finish(&mut self, planes: u32) -> u64 {
         let mut done: Vec<(Completed, u64, Joint)> = Vec::new();
         for number in self.done.drain(..) {

@@ -17,8 +17,8 @@ pub const OWN: u64 = 1 << 63;
 /// arrived last, and the step within the event.
 pub type OrderPlace = (Position, u64, u32);
 
-/// The place of a completion, and the number of requests and parts that the channel had done
-/// before.
+/// The place of a completion, and the number of requests and parts that the channel had then done,
+/// including this one.
 pub type Completed = (OrderPlace, u64);
 
 /// The place before all others.
@@ -39,7 +39,7 @@ pub struct Began {
 #[derive(Clone, Value)]
 pub struct PartDone {
     pub at: OrderPlace,
-    /// The number of requests and parts that the channel had done before.
+    /// The number of requests and parts that the channel had then done, including this part.
     pub behind: u64,
     /// The completion, with pages, dies and planes as the channel numbers them, and with the times
     /// of the last page.
@@ -48,8 +48,8 @@ pub struct PartDone {
     pub worst: Option<Box<Worst>>,
 }
 
-/// The measurements of one channel, with its own numbers of pages, dies and planes, and what it
-/// reports to the whole drive.
+/// The measurements of one channel, and its reports to the whole drive. Pages, dies and planes have
+/// their numbers in the channel.
 #[derive(State)]
 pub struct ChannelMeter {
     #[snapshot(state)]
@@ -68,11 +68,12 @@ pub struct ChannelMeter {
     /// The die that is being served.
     #[snapshot(skip)]
     turn: u32,
-    /// The number of completed requests of this channel alone. `done` counts flush commands,
-    /// `completed` does not.
+    /// The number of completed requests of this channel alone, with flush commands.
     pub done: u64,
+    /// The number of completed requests of this channel alone, without flush commands.
     pub completed: u64,
-    /// The number of those done after the arrival of the last request given to the channels.
+    /// The number of requests of this channel alone that were done after the arrival of the last
+    /// request given to the channels.
     pub done_behind: u64,
     pub last_given: OrderPlace,
     /// The parts of joint requests that were done since the last report.

@@ -3,18 +3,18 @@
 //! This is possible if pages stay on their planes, requests arrive in an open loop and collections
 //! stay within a channel. Channels then share only two things: requests of several pages, and the
 //! queue of the drive, which takes a limited number of requests at a time. So each channel is
-//! simulated as a drive of its own ([`channel`]), which gets the requests on its pages ([`split`]).
+//! simulated as a separate drive ([`channel`]), which gets the requests on its pages ([`split`]).
 //!
 //! While the queue cannot get full, channels do not depend on each other. They get a number of
 //! requests, and each runs alone until the arrival of the next request after these. When the queue
 //! may get full, before the drive must stop after a number of requests, and where measurement
-//! begins, [`desk`] handles events one by one in the order of the drive ([`order`]). So every digit
-//! is the same as that of [`TimedDrive`](super::TimedDrive), with any number of threads.
+//! begins, [`desk`] handles events one by one in the order of the drive ([`order`]). So the results
+//! are exactly those of [`TimedDrive`](super::TimedDrive), with any number of threads.
 //!
 //! [`desk`] has the requests before the channels, [`split`] and `joint.rs` have their parts,
-//! [`order`] has the order of events, and `crew.rs` has the threads. Each channel has a map of its
-//! own. `PlaneLayout::first` is the number of its first plane in the drive, so that its random
-//! streams are those of the whole drive.
+//! [`order`] has the order of events, and `crew.rs` has the threads. Each channel has a separate
+//! map. `PlaneLayout::first` is the number of the channel's first plane in the drive, so that the
+//! map draws from the same random streams as the map of the whole drive.
 
 mod channel;
 mod crew;

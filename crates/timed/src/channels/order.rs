@@ -3,8 +3,8 @@
 use crate::clock::Position;
 
 /// Translates positions between a channel's clock and the clock of the whole drive. Events of the
-/// same time come in the order of the drive's timers, but a channel's clock has numbers of its own
-/// for its timers.
+/// same time come in the order of the drive's timers. A channel's clock gives its timers other
+/// numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelOrder {
     channel: u32,
@@ -64,7 +64,8 @@ mod tests {
     use super::*;
     use crate::clock::{Clock, Event};
 
-    /// Compares all timers of three channels of two dies with the clocks themselves.
+    /// Compares the translated positions of all timers with the positions on the clocks, for three
+    /// channels of two dies each.
     #[test]
     fn the_places_are_those_of_the_clocks() {
         let whole = Clock::new(3, 6);
@@ -85,8 +86,8 @@ mod tests {
                 events.push((channel, own, of_drive));
             }
         }
-        // Finds, by a search of all, the last position of a channel that is not after a position of
-        // the drive.
+        // Searches all positions of a channel for the last one that is not after a position of the
+        // drive.
         for timer in 0..20 {
             let place = Position { time: 9, timer };
             for channel in 0..3 {

@@ -13,8 +13,8 @@ use super::lock;
 use super::split::PageSplit;
 use crate::front::Shape;
 
-/// The number of jobs in each round of the crew that read more requests, while other jobs simulate
-/// channels.
+/// In each round of the crew, the number of jobs that read more requests while the other jobs
+/// simulate channels.
 pub const REFILLS: usize = 4;
 
 /// The largest number of requests that the channels get at once. With more requests, threads wait
@@ -37,8 +37,8 @@ pub struct Coming {
     pub request: TimedRequest,
     /// The only part, if the request has one channel.
     pub only: Option<Part>,
-    /// The parts, if the request has several channels; empty if it names a page that the drive
-    /// lacks.
+    /// The parts, if the request has several channels. Empty if the request is a hint or names a
+    /// page that the drive lacks.
     pub parts: Vec<Part>,
 }
 
@@ -66,8 +66,8 @@ impl Chunk {
 pub struct ByChannel {
     /// The channel of each request, and the address of its first byte in the channel.
     places: Box<[(u32, u64)]>,
-    /// The index in `requests` at which each channel's requests begin; at the end, the number of
-    /// all.
+    /// For each channel, the index in `requests` at which its requests begin. The last entry is the
+    /// number of all requests.
     begins: Box<[usize]>,
     /// The requests, channel after channel, each with its place in the chunk.
     requests: Box<[(TimedRequest, u32)]>,

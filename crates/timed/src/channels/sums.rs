@@ -96,7 +96,7 @@ impl Channels {
         sum
     }
 
-    /// Returns how often a slowest request has been replaced by a slower one.
+    /// Returns how often the slowest request of a kind was set or replaced.
     pub fn changes(&mut self) -> u64 {
         let channels: u64 =
             self.drives().map(|drive| drive.observer().meter.worst().changes()).sum();
