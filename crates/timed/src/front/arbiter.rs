@@ -5,7 +5,7 @@
 //! weight: the number of requests that the class sends in a round. A round ends when every class
 //! that has requests has sent that number. Within a class tenants take turns, and a tenant sends as
 //! many requests in its turn as its own weight says. A tenant that has nothing to send loses the
-//! rest of its turn; a class, the rest of its round.
+//! rest of its turn. A class that has nothing to send loses the rest of its round.
 
 use flashgc_base::snapshot::{State, Value};
 

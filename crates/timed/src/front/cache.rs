@@ -14,8 +14,8 @@ use crate::observer::Observer;
 use crate::ops::{Kind, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
-/// A set of bytes, as ranges in ascending order that do not touch. Nearly always there is one
-/// range.
+/// A set of bytes, as ranges in ascending order. The ranges do not touch each other. Nearly always
+/// there is one range.
 #[derive(Clone, Debug, Default, Value)]
 pub struct Cover {
     first: (u32, u32),
@@ -74,7 +74,7 @@ struct Entry {
     number: u64,
     /// `true` if the host wrote the page again during its program: the page needs another program.
     is_newer: bool,
-    /// The bytes of the page that the host wrote. If there are newer data, only the bytes of those.
+    /// The bytes of the page that the host wrote; if `is_newer`, only those of the newer data.
     cover: Cover,
     /// `true` if the host discarded the page when its program could no longer be cancelled. The die
     /// serves the TRIM after the program, and new data wait until the program is done.
@@ -127,8 +127,8 @@ impl WriteCache {
         Self { capacity, entries, waiting, flushes, page_bytes, hits: 0, waits: 0 }
     }
 
-    /// Returns the number of reads and writes of the host whose page was in the cache, which served
-    /// them.
+    /// Returns the number of reads and writes of the host that the cache served, as their page was
+    /// in it.
     pub fn hits(&self) -> u64 {
         self.hits
     }
@@ -152,7 +152,7 @@ impl WriteCache {
         self.flushes.wait(place, on)
     }
 
-    /// Takes a flush command all of whose pages are programmed, or returns `None`.
+    /// Takes a flush command that need not wait for the cache any more, or returns `None`.
     #[inline]
     pub fn next_flushed(&mut self) -> Option<u32> {
         self.flushes.next_over()
@@ -241,8 +241,8 @@ impl WriteCache {
         }
     }
 
-    /// Puts a page with the data of write `number` into the cache, which holds its bytes `cover`.
-    /// Returns the operation that programs the page.
+    /// Puts a page into the cache: the bytes `cover`, with the data of write `number`. Returns the
+    /// operation that programs the page.
     fn flush(&mut self, ops: &mut Ops, page: u32, number: u64, cover: Cover) -> u32 {
         let missing = self.page_bytes - cover.len();
         let kind = if missing > 0 { Kind::Modify } else { Kind::Write };

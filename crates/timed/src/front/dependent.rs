@@ -49,7 +49,8 @@ pub struct Dependent {
     expected: HashMap<u64, Expected>,
     /// The requests that wait for an answer, by the number of the request whose answer is missing.
     held: HashMap<u64, Vec<u64>>,
-    /// The arrival times, in nanoseconds, and numbers of the requests whose answers have all come.
+    /// The requests that wait for no answer any more: the arrival time of each, in nanoseconds, and
+    /// its number.
     due: BTreeSet<(u64, u64)>,
     /// The time of each request's answer, in nanoseconds, by number; [`NEVER`] before the answer.
     answered: Vec<u64>,
@@ -59,9 +60,9 @@ pub struct Dependent {
     /// order of arrivals.
     under_way: HashMap<u64, (u64, Op)>,
     came: u64,
-    /// `writes`: the places of the writes that are under way. `flushes`: the places and numbers of
-    /// the flushes that the drive has done and that are not answered yet.
+    /// The places, in the order of arrivals, of the writes that are under way.
     writes: BTreeSet<u64>,
+    /// The places and numbers of the flushes that the drive has done and that are not answered yet.
     flushes: BTreeSet<(u64, u64)>,
 }
 
@@ -142,8 +143,8 @@ impl Dependent {
         self.due.insert(((begun + think_ns).max(now), number));
     }
 
-    /// Returns a request whose answer flush `number` still waits for: an earlier request, not
-    /// answered yet here, that was answered before the flush in the recording.
+    /// Returns a request whose answer flush `number` still waits for. It is an earlier request that
+    /// was answered before the flush in the recording, and is not answered yet in this replay.
     fn unanswered_before(&self, number: u64, before: u64, place: u32) -> Option<u64> {
         let under_way = self.waits.under_way(place);
         let waited = |&number: &u64| {

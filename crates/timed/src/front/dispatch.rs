@@ -118,7 +118,7 @@ impl FrontEnd {
     #[inline(always)]
     pub(super) fn keep(&mut self, waiting: &WaitingRequest, times: (u64, u64), left: u32) -> u32 {
         let request = &waiting.request;
-        // Reads pass writes on the link, so pieces of a read and of a write may come in turns.
+        // Reads overtake writes on the link, so pieces of a read and of a write may be interleaved.
         let in_pieces = &mut self.in_pieces[usize::from(request.op == Op::Read)];
         if waiting.joins {
             self.requests.join(*in_pieces, request, left);
@@ -205,7 +205,7 @@ impl FrontEnd {
         self.finish(shared, dies, op, false);
     }
 
-    /// Notes that the die of a page operation has done it.
+    /// Notes that a die has done a page operation.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let PageOp { request, kind, .. } = shared.ops[op];
         if request < BUFFER {
@@ -256,7 +256,7 @@ impl FrontEnd {
         on_die: bool,
     ) {
         shared.ops.remove(op);
-        // Reads field by field: a copy of the whole would wait for the stores to the last fields.
+        // The fields are read one by one: a copy of all would wait for the stores to the last ones.
         let PageOp { request, plane, met_collection, blocked_ns, bus_ns, cell_ns, .. } =
             shared.ops[op];
         let last = Times { plane: on_die.then_some(plane), blocked_ns, bus_ns, cell_ns };

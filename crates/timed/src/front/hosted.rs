@@ -1,6 +1,5 @@
 //! Requests that go through the host's cache before they reach the drive. The commands of the cache
-//! wait in the same queue as all others. Hints ride on these commands or have commands of their
-//! own.
+//! wait in the same queue as all others. These commands carry the hints, or separate commands do.
 
 use flashgc_drive::error::DriveError;
 use flashgc_host::Leaving;
@@ -81,8 +80,8 @@ impl FrontEnd {
         self.send_on(shared, dies, Party::Cache)
     }
 
-    /// Lets the cache send the writes that it does in the background, as many as it may have under
-    /// way.
+    /// Lets the cache send background writes, until as many are under way as are allowed or none is
+    /// due.
     pub(super) fn flush_at_leisure<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -152,7 +151,7 @@ impl FrontEnd {
         }
     }
 
-    /// Ends a command of the cache, which was sent at `sent`. If it wrote a page, the updates that
+    /// Ends a command of the cache, which was sent at `sent`. If it wrote a page, the requests that
     /// waited for this write go on.
     #[inline(never)]
     pub(super) fn command_done<O: Observer>(

@@ -184,7 +184,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Handles the event of an arrival: a request of an open loop, or the end of a thread's rest.
+    /// Handles the event of an arrival: a request of an open loop, or the end of a think time.
     pub(super) fn arrivals_of_lines<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -259,7 +259,7 @@ impl FrontEnd {
     }
 
     /// Returns the time of a tenant's next event, in nanoseconds: in an open loop the next arrival,
-    /// else the end of a thread's rest.
+    /// else the end of a thread's think time.
     fn next_arrival<O: Observer>(
         &mut self,
         shared: &Shared<O>,

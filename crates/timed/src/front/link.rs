@@ -30,9 +30,11 @@ struct Entering {
 /// The data of a read on their way to the host.
 #[derive(Clone, Copy, Value)]
 struct Leaving {
+    /// The time at which the host has the data, in nanoseconds.
     at: u64,
-    /// `place`: the place of the request. `last`: the times of its last page operation.
+    /// The place of the request.
     place: u32,
+    /// The times of the request's last page operation.
     last: Times,
 }
 
@@ -41,14 +43,15 @@ struct Leaving {
 pub struct Link {
     #[snapshot(skip)]
     link: HostLink,
-    /// The reads. They bring no data, so they need not wait for transfers and pass other commands.
+    /// The reads that carry no hints. They send no data to the drive, so they do not wait for
+    /// transfers and may overtake the other commands.
     reads: VecDeque<Entering>,
     /// All other commands, in order.
     others: VecDeque<Entering>,
     leaving: VecDeque<Leaving>,
-    /// The times at which the last transfer to the drive and the last one to the host end, in
-    /// nanoseconds.
+    /// The time at which the last transfer to the drive ends, in nanoseconds.
     in_free_at: u64,
+    /// The time at which the last transfer to the host ends, in nanoseconds.
     out_free_at: u64,
 }
 
@@ -58,8 +61,8 @@ impl Link {
         Self { link, reads, others, leaving, in_free_at: 0, out_free_at: 0 }
     }
 
-    /// Puts a command on the link, which has its place in the queue of the drive, with the pages of
-    /// the hints that it carries.
+    /// Puts a command on the link. The command already has its place in the queue of the drive.
+    /// `hints` are the pages of the hints that it carries.
     pub fn enter(&mut self, clock: &mut Clock, waiting: WaitingRequest, hints: Vec<u32>) {
         let dispatched = clock.now();
         let is_hint = waiting.request.op.is_hint();

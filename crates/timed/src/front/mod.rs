@@ -58,14 +58,14 @@ pub const MOST_WAITING: usize = 1_000_000;
 struct Counts {
     arrived: u64,
     completed: u64,
-    /// `in_system`: the number of requests between arrival and completion. `request_ns`: the sum of
-    /// this number over all nanoseconds until `counted_until`.
+    /// The number of requests between arrival and completion.
     in_system: u64,
+    /// The sum of `in_system` over all nanoseconds until `counted_until`.
     request_ns: u128,
     counted_until: u64,
-    /// The time at which the last request arrived, in nanoseconds, and the number of requests in
-    /// the system then.
+    /// The time at which the last request arrived, in nanoseconds.
     last_arrival_ns: u64,
+    /// The value of `in_system` just after the last request arrived.
     at_last_arrival: u64,
     pages_read: u64,
     pages_written: u64,
@@ -204,8 +204,8 @@ impl FrontEnd {
         self.dependent = Some(Box::new(Dependent::new(waits, rate_scale)));
     }
 
-    /// Lets page operations go through a map on flash. The host has `logical_pages` pages; the
-    /// pages of the map come on top.
+    /// Lets page operations go through a map on flash. The host has `logical_pages` pages, without
+    /// the translation pages.
     pub fn put_before(&mut self, mapping: Mapping, logical_pages: u32) {
         self.shape = self.shape.with_pages(logical_pages);
         self.mapping = Some(Box::new(mapping));
@@ -480,7 +480,8 @@ impl FrontEnd {
         WaitingRequest { number, waited, ..WaitingRequest::new(request, arrived, Party::Workload) }
     }
 
-    /// Dispatches a request if none waits before it, or lets it wait.
+    /// Dispatches a request if no other request waits and the drive has a place for it. Otherwise
+    /// lets it wait.
     #[inline(always)]
     fn let_in<O: Observer>(
         &mut self,

@@ -102,7 +102,7 @@ mod tests {
         let rest = [3, 4, 5].map(|at| Some(took[at].0));
         assert_eq!([(); 3].map(|()| gone(&mut overlaps)), rest);
         assert_eq!(overlaps.ready(), None);
-        // The third is done, and the page is free.
+        // The third write is done, and no write of the page is under way.
         assert!(!overlaps.done(&ops, 5));
         let op = ops.add(PageOp::new(0, 5, Kind::Write), 0);
         assert!(overlaps.lets_go(&ops, op, (0, 4096)));

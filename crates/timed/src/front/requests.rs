@@ -14,8 +14,8 @@ use crate::ops::Kind;
 
 /// The number of requests that are read from the workload at a time.
 const BATCH: usize = 256;
-/// The number of requests whose map entries are prefetched together, and how many requests ahead
-/// that is done. Fetches at the same time overlap, so that the cache misses cost less.
+/// The number of requests whose map entries are prefetched together. The prefetch is ahead by the
+/// same number of requests. Fetches at the same time overlap, so that cache misses cost less.
 const AHEAD: usize = 32;
 
 /// The bit that marks the number of a part of a request. There are such parts if each channel is
@@ -42,7 +42,7 @@ pub struct WaitingRequest {
     pub number: u64,
     pub arrived: u64,
     pub party: Party,
-    /// The number of hints that ride on the request.
+    /// The number of hints that the request carries.
     pub hints: u32,
     /// `true` if this is a further piece of the request before it. The first piece has the place in
     /// the queue.
@@ -59,7 +59,7 @@ impl WaitingRequest {
     }
 }
 
-/// A request that the drive works on, or the host's cache.
+/// A request that the drive or the host's cache works on.
 #[derive(Clone, Copy, Value)]
 pub struct Request {
     pub request: TimedRequest,
@@ -77,8 +77,8 @@ pub struct Request {
     pub waited: u64,
 }
 
-/// The time of a page operation by cause, without the time in queues, and its plane, if a die has
-/// served it.
+/// The time of a page operation by cause, without the time in queues. Also the operation's plane,
+/// if a die has served it.
 #[derive(Clone, Copy, Default, Value)]
 pub(super) struct Times {
     pub(super) plane: Option<u32>,
@@ -287,8 +287,8 @@ impl Arrivals {
         }
     }
 
-    /// Prefetches what the simulation knows of the old copies of the pages of the next requests.
-    /// Their map entries were fetched before.
+    /// Prefetches the simulation's data about the old copies of the pages that the next requests
+    /// touch. The map entries of these pages were prefetched before.
     #[inline(never)]
     fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {
         for next in self.batch.iter().skip(self.taken).take(AHEAD) {

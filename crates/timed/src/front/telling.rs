@@ -21,15 +21,15 @@ type Hinted = (Kind, Vec<u32>);
 ///
 /// It knows the times and the pages of commands. The drive gets the hints at the end of a command.
 pub struct HintCommands {
-    /// The time that the drive takes for a command, in nanoseconds, and `true` if other commands
-    /// may run at the same time.
+    /// The time that the drive takes for a command, in nanoseconds.
     cost_ns: u64,
+    /// `true` if other commands may run at the same time.
     queued: bool,
     /// The pages of the command that still lacks pieces.
     arriving: Vec<u32>,
-    /// `waiting`: the commands in front of the drive. `begun`: the commands in the drive, each with
-    /// the time at which it is done, in nanoseconds.
+    /// The commands in front of the drive.
     waiting: VecDeque<Hinted>,
+    /// The commands in the drive, each with the time at which it is done, in nanoseconds.
     begun: VecDeque<(u64, Hinted)>,
 }
 
@@ -46,16 +46,17 @@ impl HintCommands {
         }
     }
 
-    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if it holds
-    /// only hints. While `outstanding` commands are under way, a command for hints that is not
-    /// queued waits, and while such a command is in the drive, all others wait.
+    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if that
+    /// command holds only hints. `outstanding` commands are under way. If commands for hints are
+    /// not queued, such a command waits until none is under way, and all others wait until it is
+    /// done.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         self.queued || (self.begun.is_empty() && (!for_hints || outstanding == 0))
     }
 }
 
 impl FrontEnd {
-    /// From now on, hints of the host arrive by commands of their own.
+    /// From now on, the host sends its hints in separate commands.
     pub fn put_hint_commands(&mut self, commands: HintCommands) {
         self.hint_commands = Some(Box::new(commands));
     }

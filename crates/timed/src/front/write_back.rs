@@ -69,7 +69,7 @@ pub struct WriteBack {
     pub host: ClockedHost,
     /// The hints that wait in front of the drive, in order.
     hints: VecDeque<u32>,
-    /// The number of hints that ride on the next command.
+    /// The number of hints that the next command will carry.
     riding: u32,
     /// The requests that memory is serving.
     in_memory: Ends,
@@ -79,7 +79,8 @@ pub struct WriteBack {
     telling: Ends,
     /// The pages of the hints of these commands, in order.
     hints_at_work: VecDeque<u32>,
-    /// The pages that are being written, if requests wait for such writes.
+    /// The pages that the cache is writing. Empty if the host's requests do not wait for such
+    /// writes.
     writing: HashMap<u32, Writing>,
 }
 
@@ -97,9 +98,10 @@ impl WriteBack {
         }
     }
 
-    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if it holds
-    /// only hints. While `outstanding` commands are under way, a command for hints that is not
-    /// queued waits, and while such a command is in the drive, all others wait.
+    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if that
+    /// command holds only hints. `outstanding` commands are under way. If commands for hints are
+    /// not queued, such a command waits until none is under way, and all others wait until it is
+    /// done.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         let (_, queued) = self.host.hints().command();
         queued || (self.telling.times.is_empty() && (!for_hints || outstanding == 0))
@@ -196,7 +198,7 @@ impl WriteBack {
         self.riding += 1;
     }
 
-    /// Takes the number of hints that ride on the next command, which is sent now.
+    /// Takes the number of hints that the next command carries. This command is sent now.
     pub fn riding(&mut self) -> u32 {
         std::mem::take(&mut self.riding)
     }
