@@ -19,7 +19,7 @@ pub enum Goal {
 }
 
 impl Collector {
-    /// Begins a fold in `plane`, if a fold serves the goal. Returns `true` if it did.
+    /// Begins a fold in `plane`, if a fold serves the goal. Returns `true` if a fold has begun.
     ///
     /// If the SLC region has its own blocks, a fold adds no block to the pool. Such folds are made
     /// only for a write that waits for the region, and in idle time. If the region borrows blocks

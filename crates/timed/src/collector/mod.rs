@@ -186,8 +186,8 @@ impl Collector {
         Ok(None)
     }
 
-    /// Runs the collections that a write of `page` to `plane` needs, without time. The decisions
-    /// are the same as with time.
+    /// Runs the collections that a write of `page` to `plane` needs, while the clock stands still.
+    /// The decisions are the same as with a running clock.
     ///
     /// # Errors
     /// The errors of the map.

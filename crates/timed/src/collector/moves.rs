@@ -40,7 +40,7 @@ pub struct Collection {
     pub merged_reads: Queue,
     /// A write of the host that is programmed instead of the copy, or [`NONE`].
     pub merged_write: u32,
-    /// `true` if the queue has been checked at this point.
+    /// `true` if the queue has been checked at the present preemption point.
     pub polled: bool,
     /// `true` if the time for the search of the victim is over.
     pub searched: bool,
@@ -50,7 +50,7 @@ pub struct Collection {
     pub mark: u64,
     /// `true` if its victim is an SLC block.
     pub folds: bool,
-    /// `true` if an idle die began it.
+    /// `true` if the collection began because its die was idle.
     pub idle: bool,
     /// `true` if the host must wait until the erase, as an urgent write needs a block (state S3).
     pub urgent: bool,
@@ -122,8 +122,8 @@ impl Collector {
         self.rules.preemption != Preemption::None
     }
 
-    /// Returns `true` if operations of the host may overlap with those of the collection of `die`.
-    /// They may not before the search of the victim is over.
+    /// Returns `true` if operations of the host may overlap with those of the collection of `die`:
+    /// the settings allow it, and the search for the victim is over.
     pub fn pipelines(&self, die: u32) -> bool {
         let pipelines = matches!(self.rules.preemption, Preemption::Semi { pipeline: true, .. });
         let searched = |collection: &Collection| collection.searched || self.rules.search_ns == 0;
@@ -213,8 +213,8 @@ impl Collector {
         Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
-    /// Gives the page in the buffer its new place; if a write shares the copy, that is the write's
-    /// place, too. Returns the program as the next step, if the page fills a flash page.
+    /// Gives the page in the buffer its new place. A write that shares the copy gets the same
+    /// place. Returns the program as the next step, if the page fills a flash page.
     fn program_moving<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -246,9 +246,9 @@ impl Collector {
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 
-    /// Notes that the page is read: point A is reached. Returns the reads of the host that shared
-    /// this read and are done, as the first of a chain, or [`NONE`]. Collections have held the die
-    /// for `held_ns`.
+    /// Notes that the page is read: point A is reached. The reads of the host that shared this read
+    /// are done: returns the first of their chain, or [`NONE`]. `held_ns` is the time for which
+    /// collections have held the die, in nanoseconds.
     pub fn page_is_read(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Reading);
@@ -263,7 +263,8 @@ impl Collector {
     }
 
     /// Notes that a page is programmed: point B is reached. Returns the write of the host that
-    /// shared the program and is done, or [`NONE`]. Collections have held the die for `held_ns`.
+    /// shared the program and is done, or [`NONE`]. `held_ns` is the time for which collections
+    /// have held the die, in nanoseconds.
     pub fn page_is_moved(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Writing);
@@ -276,7 +277,7 @@ impl Collector {
     }
 
     /// Returns `true` if a page operation of the host may share the copy of its page that `die`
-    /// makes now. A write may not if the die `programs` already.
+    /// makes now. A write may not if a program is already on the die (`programs`).
     pub fn can_join(
         &self,
         ops: &Ops,

@@ -70,7 +70,7 @@ impl Collector {
         matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
     }
 
-    /// Returns `true` if a collection of another die holds this one.
+    /// Returns `true` if a collection on another die of the unit also keeps `die` from working.
     #[inline]
     pub fn holds(&self, die: u32) -> bool {
         self.rules.holds_unit
@@ -99,8 +99,8 @@ impl Collector {
         self.collects_for(map, plane, map.host_room(page, plane))
     }
 
-    /// Returns `true` if a write to `plane` begins a collection. `room` is the room for this write
-    /// there.
+    /// Returns `true` if a write to `plane` begins a collection. `room` is the room in the plane
+    /// for this write.
     #[inline]
     fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
         if room.pages > 0 && room.is_open {
@@ -220,7 +220,7 @@ impl Collector {
     }
 
     /// Returns `true` if write pacing allows one more page of the host on the die of `plane`: no
-    /// collection is under way there, or it has made room for the page.
+    /// collection is under way there, or the collection has made room for the page.
     #[inline]
     fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
         if !self.rules.paces_writes {

@@ -20,7 +20,7 @@ pub struct Units {
     /// The die that collects in each unit, or [`NONE`].
     #[snapshot(table)]
     collecting: Vec<u32>,
-    /// `true` for each unit whose writes wait, which is in state S2 or S3.
+    /// `true` for each unit in state S2 or S3: its writes wait.
     #[snapshot(table)]
     below_hard: Vec<bool>,
     /// `true` for each unit in which a collection in state S3 has ended. One urgent write then goes
@@ -111,8 +111,8 @@ impl Units {
         self.collecting[unit as usize] = die;
     }
 
-    /// Notes that the collection in a unit has ended. After an `urgent` one, which the host's
-    /// writes had to wait for, one urgent write goes before the next collection.
+    /// Notes that the collection in a unit has ended. If it ended in state S3 (`urgent`), one
+    /// urgent write goes before the next collection.
     pub fn end(&mut self, unit: u32, urgent: bool) {
         debug_assert!(self.is_collecting(unit));
         self.collecting[unit as usize] = NONE;

@@ -55,8 +55,8 @@ impl Stale {
         self.due.remove(&first);
     }
 
-    /// Takes the next flash page that is due at `now`. Without one, returns the time at which the
-    /// next one is due as the error.
+    /// Takes the next flash page that is due at `now`. If none is due, the error is the time at
+    /// which the next one is due.
     fn next(&mut self, now: u64) -> Result<u32, u64> {
         while let Some(&(due, first)) = self.order.front() {
             if due > now {
@@ -115,9 +115,9 @@ impl Scheduler {
             && self.collector.lets_go(shared, op)
     }
 
-    /// Returns `true` if `op` must wait for an earlier write of a part of a page whose old data are
-    /// being read. It must if both write the same page. It also must if both belong to the same
-    /// request and plane, as the pages of a request enter the buffer in their order.
+    /// Returns `true` if `op` must wait for an earlier partial write, whose old data the die reads
+    /// now. It must wait if both write the same page, or if both belong to the same request and the
+    /// same plane: the pages of a request enter the buffer in order.
     fn is_behind_a_change<O: Observer>(&self, shared: &Shared<O>, die: u32, op: u32) -> bool {
         let PageOp { page, plane, request, .. } = shared.ops[op];
         let Die { cells, bus, .. } = self.flash.die(die);

@@ -117,8 +117,8 @@ impl Scheduler {
     }
 }
 
-/// Returns `true` if a job works on an SLC block. Operations that are done together count as SLC
-/// only if all of them do. A fold reads and erases an SLC block, and programs a normal block.
+/// Returns `true` if a job works on an SLC block. Operations that are served together do so only if
+/// all of them are in SLC blocks. A fold reads and erases an SLC block, and programs a normal one.
 fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
     match job.op() {
         Some(op) => ops.chain(op).all(|op| ops[op].in_slc),

@@ -301,7 +301,7 @@ impl Scheduler {
         self.flash.program_held(&mut shared.clock, die);
     }
 
-    /// Ends a job. Returns the page operations that are done with it, as the first of a chain, or
+    /// Ends a job. Returns the first of the chain of page operations that are done with the job, or
     /// [`NONE`].
     ///
     /// # Errors

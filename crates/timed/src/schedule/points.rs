@@ -63,7 +63,7 @@ impl Scheduler {
             return Ok(false);
         }
         match (cells.job, bus.job) {
-            // With a command time the bus must be free for the command.
+            // If commands take time on the bus, the bus must be free for the command.
             (Job::Idle, Job::Read(_))
                 if self.is_at(die, Point::B) && !self.flash.has_commands() =>
             {
@@ -146,7 +146,7 @@ impl Scheduler {
     }
 
     /// Returns `true` if the collection can copy the page of `op` next, so that `op` shares the
-    /// copy. The map then has this page first.
+    /// copy. This page is then the next one that the map moves.
     fn may_prefer<O: Observer>(&self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let PageOp { page, kind, .. } = shared.ops[op];
         self.collector.merges()

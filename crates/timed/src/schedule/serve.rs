@@ -24,7 +24,7 @@ const CLOSED: u32 = NONE - 1;
 pub(super) struct Allowed {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The operations must have come before this order.
+    /// The order of an operation that may be served is below this number.
     pub(super) before: u64,
 }
 
@@ -129,7 +129,7 @@ impl Scheduler {
             (Job::Write(_), Job::Idle) => Kind::Write,
             _ => return Ok(false),
         };
-        // With a command time the bus must be free for the command.
+        // If commands take time on the bus, the bus must be free for the command.
         if kind == Kind::Read && self.flash.has_commands() {
             return Ok(false);
         }
@@ -302,8 +302,8 @@ impl Scheduler {
         self.gather_waiting(shared, die, first, is_alone)
     }
 
-    /// Joins waiting operations to `first` as [`Scheduler::gather`] does. If `is_alone`, none of
-    /// other planes join.
+    /// Joins waiting operations to `first` as [`Scheduler::gather`] does. If `is_alone`, no
+    /// operation on another plane joins.
     #[inline(never)]
     fn gather_waiting<O: Observer>(
         &mut self,
@@ -318,8 +318,8 @@ impl Scheduler {
         if is_alone && !has_units {
             return Ok(0);
         }
-        // The last operation of each plane; `NONE` if a first one may join. If only one plane may
-        // take part, all entries are `first`.
+        // For each plane, the operation that joined last; `NONE` if no operation has joined yet. If
+        // only one plane may take part, all entries are `first`.
         let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
         of_plane[(shared.ops[first].plane % planes) as usize] = first;
         let mut last = first;

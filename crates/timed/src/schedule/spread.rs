@@ -27,9 +27,10 @@ pub struct Spread {
     /// The number of writes that each plane has not done yet.
     #[snapshot(table)]
     coming: Vec<u32>,
-    /// The turns among equals: the die after the die that was chosen last, and in each die
-    /// the plane after the plane that was chosen last.
+    /// The die after the die that was chosen last. Among dies with equally few operations, the
+    /// first one from there on is chosen.
     next_die: usize,
+    /// For each die, the plane after the plane that was chosen last: the search begins there.
     #[snapshot(table)]
     next_plane: Vec<u32>,
     /// The plane chosen last, and the number of further writes that go there until they fill a
@@ -57,7 +58,7 @@ impl Spread {
             Unit::Channel => hardware.planes * hardware.dies_per_channel(),
             Unit::Drive => planes,
         };
-        // The erased blocks that a plane keeps, and its open blocks.
+        // The blocks of a plane that stay erased or open, and the blocks set aside for SLC.
         let in_slc = settings.slc.map_or(0, |slc| slc.region.set_aside());
         let kept = settings.collecting.high.div_ceil(unit).max(1) + layer.open_blocks() + in_slc;
         let blocks = geometry.blocks() / planes;

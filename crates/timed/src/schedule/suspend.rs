@@ -11,8 +11,8 @@ use crate::shared::Shared;
 
 impl Scheduler {
     /// Suspends the job of a die's cells for `op`, which waits there, if the rule of suspension
-    /// allows it. A job that was suspended as often as it may be goes on; the first operation that
-    /// must wait for this reason is reported to the observer.
+    /// allows it. A job that has reached the largest number of suspensions is not suspended again;
+    /// the first operation that must wait for this reason is reported to the observer.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
         let now = shared.now();
