@@ -22,7 +22,7 @@ use super::{Die, Flash, Job, Stage};
 use crate::clock::{Clock, Event, NEVER, Position};
 use crate::observer::{Observer, Place, Stint};
 
-/// The step of a chain that is under way.
+/// The step that a chain is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 enum Doing {
     /// The command of the next read is on the bus, or waits for the bus.
@@ -53,9 +53,9 @@ pub struct Chain {
     pub due: u32,
     /// `true` if the work is reported to an observer.
     is_told: bool,
-    /// The number of pages programmed since the last report of this number.
+    /// The number of pages programmed since the last call of [`Chain::tell_copies`].
     copies_told: u32,
-    /// `true` if the program before the read has been reported.
+    /// `true` if the program in the present step has been reported.
     has_told_program: bool,
     /// The begin of the bus work that is not reported yet, in nanoseconds.
     bus_from: u64,
@@ -252,13 +252,13 @@ impl Chain {
         }
     }
 
-    /// Sends a page that was read until `at` over the bus to the controller.
+    /// Sends a page over the bus to the controller. The cells have read the page until `at`.
     #[inline(always)]
     fn goes_out(&mut self, at: u64, steps: &Steps, timers: &Timers, turns: &mut Turns) {
         self.goes_on(timers, Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns);
     }
 
-    /// Sends a page that the controller has at `at` back to the die.
+    /// Sends a page back from the controller to the die. The controller has the page at `at`.
     #[inline(always)]
     fn goes_back(
         &mut self,
@@ -305,8 +305,8 @@ impl Chain {
         self.bus_from = back_ns;
     }
 
-    /// Reports the transfers before a program, the program, which ended at `programmed`, and the
-    /// read after it, which ended at `end_ns`.
+    /// Reports a program that ended at `programmed`, the transfers before it, and the read after
+    /// it, which ended at `end_ns`.
     #[inline(always)]
     fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, report: &mut Report) {
         let begin_ns = programmed - steps.program_ns;
@@ -316,7 +316,7 @@ impl Chain {
     }
 
     /// Reports the parts of the present step that have ended until `until` and were not reported
-    /// yet. Returns the end of the last of them that had an event, or 0.
+    /// yet. Returns the end of the program if it was reported now, else 0.
     fn tell_until(
         &mut self,
         steps: &Steps,

@@ -10,8 +10,8 @@ use crate::clock::NEVER;
 use crate::config::{Hardware, ReadRetry, Settings, Slc};
 use crate::page_times::PageTimes;
 
-/// The job of the cells or the bus of a die. The job of a host operation has the number of the page
-/// operation; if several are served together, that of the first.
+/// The job of the cells or the bus of a die. The job of a host operation has the place of the page
+/// operation; if several operations are served together, the place of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Job {
     Idle,
@@ -20,7 +20,7 @@ pub enum Job {
     /// The read before a partial write.
     ModifyRead(u32),
     ModifyWrite(u32),
-    /// A read that is served from the page register: the bus alone.
+    /// A read whose data are in a buffer of the die, so that only the bus works.
     Buffer(u32),
     CopyRead,
     CopyWrite,
@@ -104,11 +104,11 @@ struct Stopwatch {
 impl Stopwatch {
     const STOPPED: Self = Self { since: NEVER, total: 0 };
 
-    /// Notes that the condition is `runs` from `now` on.
+    /// Notes that the condition is true from `now` on if `runs`, and false otherwise.
     #[inline]
     fn note(&mut self, runs: bool, now: u64) {
         debug_assert!(self.since <= now || self.since == NEVER);
-        // Without a branch, as the processor could not predict it. [`NEVER`] is later than any
+        // There is no branch, as the processor could not predict it. [`NEVER`] is later than any
         // time.
         self.total += if runs { 0 } else { now.saturating_sub(self.since) };
         self.since = if runs { self.since.min(now) } else { NEVER };
@@ -194,8 +194,8 @@ impl Die {
     }
 }
 
-/// A channel's bus. The times of a transfer are known when it is asked for, as all transfers before
-/// it are known.
+/// A channel's bus. The begin and the end of a transfer are known when it is booked, as all earlier
+/// transfers are booked already.
 #[derive(Clone, Debug, Value)]
 pub struct Bus {
     /// The dies whose transfers end with an event of the channel, with the time of the event.
@@ -248,8 +248,8 @@ impl Bus {
         (die, self.ends.front().map(|&(_, end)| end))
     }
 
-    /// Returns the nanoseconds for which the bus has been in use until `now`. Booked transfers that
-    /// are later do not count.
+    /// Returns the nanoseconds for which the bus has been in use until `now`. Booked transfers
+    /// after `now` do not count.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.turns.asked_ns - self.turns.free_at.saturating_sub(now)
     }
@@ -273,11 +273,11 @@ pub struct CellTimes {
     erase_ns: u64,
     pages: Option<(PageTimes, PageTimes)>,
     retry: Option<ReadRetry>,
-    /// The times of SLC blocks, which are the same for all pages, without retries; `None` if there
-    /// are none.
+    /// The times of SLC blocks: equal for all pages, and without retries. `None` if the drive has
+    /// no SLC blocks.
     slc: Option<Slc>,
-    /// `true` if copies stay in their die. The controller then does not see their errors and does
-    /// not retry.
+    /// `true` if collections copy pages within a die. The controller then does not see bit errors
+    /// of these pages, and does not retry their reads.
     copies_back: bool,
 }
 
@@ -306,8 +306,8 @@ impl CellTimes {
         }
     }
 
-    /// Returns the nanoseconds that the cells work on a job in an SLC block; `None` if there are
-    /// none.
+    /// Returns the nanoseconds that the cells work on a job in an SLC block; `None` if the drive
+    /// has no SLC blocks.
     pub fn of_slc(&self, job: Job) -> Option<u64> {
         self.slc.map(|slc| match job {
             Job::Erase => slc.erase_ns,

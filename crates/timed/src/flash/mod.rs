@@ -25,7 +25,7 @@ pub struct Flash {
     /// `true` if a job takes the same time on every page.
     #[snapshot(skip)]
     is_uniform: bool,
-    /// `true` if copies stay in their die.
+    /// `true` if collections copy pages within a die, without the bus.
     #[snapshot(skip)]
     copies_back: bool,
     /// `true` if a page's transfer to a die and its program have one event. This is possible if no
@@ -36,7 +36,7 @@ pub struct Flash {
     dies: Vec<Die>,
     #[snapshot(table)]
     buses: Vec<Bus>,
-    /// The chains of copies on each channel. They book their turns on its bus late.
+    /// The chains of copies on each channel. They book their turns on the channel's bus late.
     #[snapshot(table)]
     chains: Vec<Chains>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
@@ -194,8 +194,8 @@ impl Flash {
         self.read_out(clock, ops, die, job)
     }
 
-    /// Ends the work of a die's cells. Returns this work, and before it the transfer that had no
-    /// event of its own, if there was one.
+    /// Ends the work of a die's cells, and before it the transfer that shared its event, if there
+    /// was one. Returns this transfer and the work of the cells.
     #[inline]
     pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
         let mut transfer = None;
@@ -239,9 +239,9 @@ impl Flash {
         }
     }
 
-    /// Suspends the job of a die's cells. The suspension takes `suspend_ns` nanoseconds, and the
-    /// rest of the job `resume_ns` more. Operations whose order is below `mark` are served before
-    /// the job goes on. Returns the work of the cells until now, if they have worked.
+    /// Suspends the job of a die's cells. The suspension takes `suspend_ns` nanoseconds, and makes
+    /// the rest of the job `resume_ns` longer. Operations whose order is below `mark` are served
+    /// before the job goes on. Returns the work of the cells until now, if they have worked.
     pub fn suspend(
         &mut self,
         clock: &mut Clock,
@@ -369,8 +369,8 @@ impl Flash {
         None
     }
 
-    /// Returns the nanoseconds that the bus needs for `units` units (pages of the map). The time is
-    /// proportional to the part of a flash page.
+    /// Returns the nanoseconds that the bus needs for `units` units (pages of the map). A part of a
+    /// flash page takes a proportional part of the time of a whole one.
     #[inline]
     fn transfer_of(&self, units: u64) -> u64 {
         let Hardware { units_per_page, transfer_ns, .. } = self.hardware;
@@ -425,7 +425,7 @@ mod tests {
         for die in 0..2 {
             flash.begin_on_bus(&mut clock, &mut ops, die, Job::Write(die), 1, 200);
         }
-        // Transfers from 0 to 10 and from 10 to 20, each with its program one event.
+        // The transfers go from 0 to 10 and from 10 to 20. Each shares one event with its program.
         for (die, end) in [(0, 210), (1, 220)] {
             assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(die)));
             let (transfer, work) = flash.end_cells(clock.now(), &mut ops, die);

@@ -25,8 +25,8 @@ struct WriteBack {
     op: u32,
     /// The pages whose look-ups wait for this write.
     pages: Vec<u32>,
-    /// The pages whose look-ups wait for a second write. `None` if the translation page need not be
-    /// written again. It must if entries have changed since the program began.
+    /// The pages whose look-ups wait for a second write of the translation page. This write is
+    /// needed if entries have changed since the program began; `None` if it is not needed.
     again: Option<Vec<u32>>,
     /// `true` if a collection that moved pages caused this write. [`Mapping::settle`] is then
     /// called after it.
@@ -57,8 +57,8 @@ pub struct Mapping {
     write_backs: HashMap<u32, WriteBack>,
     /// The number of operations of the front end that are not done.
     under_way: u64,
-    /// The number of writes of translation pages for moved pages since an operation of the front
-    /// end was done.
+    /// The number of writes of translation pages for moved pages since the last operation of the
+    /// front end was done.
     in_a_row: u64,
 }
 
@@ -235,14 +235,15 @@ impl Mapping {
         }
     }
 
-    /// Takes over from `map` which pages have changed their place.
+    /// Learns from `map` which pages have changed their place.
     fn hear(&mut self, map: &mut dyn Stepwise) {
         self.cache.take_changes(map);
         self.cache.heed(|page| map.locate(page));
     }
 
-    /// Looks up the entry of `page` for each of the `waiting` operations in order, and sends those
-    /// to their dies that find it. The first that misses it, and all after that, wait.
+    /// Looks up the entry of `page` for each operation of `waiting`, in order. An operation that
+    /// finds the entry goes to its die. The first operation that misses the entry waits, and so do
+    /// all operations after it.
     fn send_in_order<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -276,7 +277,8 @@ impl Mapping {
         self.send_in_order(shared, dies, page, waiting);
     }
 
-    /// Reads the translation page with the entry of `page`, if there is one.
+    /// Reads the translation page with the entry of `page`, if this translation page was written
+    /// before. Otherwise the entry is known at once.
     fn read<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         let holder = self.cache.page_of(self.cache.number_of(page));
         if shared.map.locate(holder).is_none() {
@@ -304,7 +306,7 @@ impl Mapping {
             }
             Some(waiting) => {
                 waiting.settles |= settles;
-                // If the program has not begun, it will still take in this change.
+                // A program that has not begun will still include this change.
                 match shared.ops[waiting.op].is_programmed {
                     true => waiting.again.get_or_insert_default().extend(waits),
                     false => waiting.pages.extend(waits),
@@ -313,7 +315,8 @@ impl Mapping {
         }
     }
 
-    /// Sends the operation that reads a translation page, if there is one, and programs it.
+    /// Sends the operation that reads a translation page, if it was written before, and programs
+    /// it.
     fn begin_write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

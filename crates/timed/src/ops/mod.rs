@@ -47,8 +47,8 @@ pub enum Kind {
 pub struct PageOp {
     /// The number of the operation in the order in which operations were sent to dies.
     pub order: u64,
-    /// The place of the request; [`NONE`] for an operation of the write cache; [`MAP`]; or
-    /// [`BUFFER`].
+    /// The place of the request. [`NONE`] marks an operation of the write cache, [`MAP`] one on a
+    /// translation page, and [`BUFFER`] one on data in a page buffer.
     pub request: u32,
     pub page: u32,
     /// The plane that serves the operation.
@@ -57,8 +57,8 @@ pub struct PageOp {
     pub urgent: bool,
     /// `true` if the operation was counted as one that waited for an erased block.
     pub starved: bool,
-    /// `true` if the operation met a collection: one was under way on its die when the operation
-    /// arrived there or was done, or one held the die in between.
+    /// `true` if the operation met a collection: a collection was under way on its die when the
+    /// operation arrived there or was done, or it held the die in between.
     pub met_collection: bool,
     /// `true` for a write that shares a collection's copy of its page, and for a read that gets a
     /// part of its page from the write cache.
@@ -514,8 +514,8 @@ impl DieQueues {
         self.dies[die as usize].writes.has_before(ops, order, page)
     }
 
-    /// Returns the first urgent write that waits at `die` and for which `is_meant` holds. It must
-    /// not have an earlier operation on its page.
+    /// Returns the first urgent write that waits at `die`, for which `is_meant` returns `true`, and
+    /// before which no operation on the same page waits.
     pub fn urgent_write(
         &mut self,
         ops: &Ops,
