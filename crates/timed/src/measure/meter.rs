@@ -362,7 +362,7 @@ impl Observer for Meter {
     }
 
     fn adds_up(&self) -> (u64, u64) {
-        self.series.slice_at_hand() // none before the measurement begins
+        self.series.slice_at_hand() // an empty slice before the measurement begins
     }
 
     fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {

@@ -81,8 +81,8 @@ pub struct Totals {
     pub pages_written: u64,
     /// The number of pages written in part. Each needs a read and a program.
     pub pages_modified: u64,
-    /// The number of reads and writes of the host whose page was in the write cache, which served
-    /// them.
+    /// The number of reads and writes of the host that the write cache served, as their page was
+    /// in it.
     pub cache_hits: u64,
     /// The number of programs suspended.
     pub suspended_programs: u64,
@@ -110,7 +110,7 @@ pub struct Totals {
     pub request_ns: u128,
     /// The time at which the last request arrived, in nanoseconds.
     pub last_arrival_ns: u64,
-    /// The number of requests in the system then, including the last one.
+    /// The number of requests in the system just after the last arrival.
     pub at_last_arrival: u64,
 }
 

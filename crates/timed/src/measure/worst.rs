@@ -8,10 +8,10 @@ use flashgc_workload::Op;
 
 use crate::observer::{Cause, Completion, Held, Place, Span, Work};
 
-/// The largest number of collections of a die that are kept: the latest.
+/// The largest number of collections that are kept for a die. The oldest are dropped.
 pub const MOST_COLLECTIONS: usize = 16;
-/// The largest number of operations of a die, cells and bus, that are kept if they are asked for:
-/// the latest.
+/// The largest number of operations, of cells and bus, that are kept for a die if operations are
+/// kept. The oldest are dropped.
 pub const MOST_OPERATIONS: usize = 1024;
 /// The kinds of requests of which the slowest is kept.
 pub(crate) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -32,10 +32,11 @@ pub(crate) fn kind_of(op: Op) -> Option<usize> {
 pub struct Worst {
     /// The request, with the parts of its response time.
     pub request: Completion,
-    /// The number of the die of its last page in the drive; `None` if no die served it.
+    /// The die of the request's last page, by its number in the drive; `None` if no die served that
+    /// page.
     pub die: Option<u32>,
-    /// The collections on that die from its arrival to its completion, in order: at most the latest
-    /// [`MOST_COLLECTIONS`].
+    /// The collections on that die from the request's arrival to its completion, in order: at most
+    /// the latest [`MOST_COLLECTIONS`].
     pub collections: Vec<Held>,
     /// The operations of the die and of its bus in that time, in the order of their ends: at most
     /// the latest [`MOST_OPERATIONS`]. Empty if operations are not kept.
@@ -53,8 +54,8 @@ impl Worst {
     }
 }
 
-/// Returns the one of `collections` that was under way for the longest part of a request's response
-/// time.
+/// Returns the collection, out of `collections`, that was under way for the longest part of a
+/// request's response time. `None` if the request did not wait for collections.
 fn held_by<'a>(
     request: &Completion,
     collections: impl DoubleEndedIterator<Item = &'a Held>,
@@ -82,7 +83,7 @@ pub struct WorstSoFar {
     keeps_operations: bool,
     dies: Vec<Log>,
     of_kinds: [Option<Worst>; KINDS.len()],
-    /// The number of times that a slowest request was replaced.
+    /// The number of times that the slowest request of a kind was set or replaced.
     changes: u64,
 }
 
@@ -128,7 +129,7 @@ impl WorstSoFar {
         latest.filter(|held| held.ended_ns.is_none()).map(|held| held.number)
     }
 
-    /// Returns the number of times that one has changed.
+    /// Returns the number of times that the slowest request of a kind was set or replaced.
     pub fn changes(&self) -> u64 {
         self.changes
     }

@@ -137,9 +137,10 @@ impl Value for Bins {
 struct Class {
     count: u64,
     bins: Bins,
-    /// The sum of the times in nanoseconds, and the sum of their squares. Integers are exact, so
-    /// the order of requests does not matter.
+    /// The sum of the times, in nanoseconds. Integers are exact, so the order of requests does not
+    /// matter.
     sum: u128,
+    /// The sum of the squares of the times, in square nanoseconds.
     squares: u128,
     max: u64,
 }

@@ -183,9 +183,8 @@ impl Series {
         is_at_hand
     }
 
-    /// Notes that a bus was busy from the first to the second of these times, and a die from the
-    /// second to the third, if all of this lies in the slice that was used last. Returns `true` if
-    /// it does.
+    /// Notes that a bus was busy from `begin_ns` to `sent_ns`, and a die from `sent_ns` to
+    /// `end_ns`, if both times lie in the slice that was used last. Returns `true` if they do.
     #[inline(always)]
     pub fn programmed_at_hand(&mut self, [begin_ns, sent_ns, end_ns]: [u64; 3]) -> bool {
         let (from, to, index) = self.last;
@@ -205,7 +204,7 @@ impl Series {
         if at >= to_ns {
             return;
         }
-        self.slice(to_ns - 1); // makes the slices that it takes
+        self.slice(to_ns - 1); // adds the slices that are missing
         while at < to_ns {
             let since = at - self.origin_ns;
             let end = self.origin_ns + (since / self.resolution_ns + 1) * self.resolution_ns;

@@ -36,8 +36,8 @@ type Track = (u32, u32);
 pub enum Happening {
     /// A bus or a die has done some work.
     Work(Span),
-    /// A request. If collections held it, also the one that held it for the longest time, and that
-    /// one's die.
+    /// A request. If collections held it, also the collection that held it for the longest time,
+    /// with the number of that collection's die.
     Request(Completion, Option<(Held, u32)>),
     /// A collection of a die.
     Collection {
@@ -88,8 +88,9 @@ pub struct TraceEvents<W> {
     /// The requests in the window that are under way, by number: their lane and their arrival in
     /// nanoseconds.
     under_way: HashMap<u64, (u32, u64)>,
-    /// The lanes that are free, and the number of all lanes.
+    /// The lanes that are free.
     free: BinaryHeap<Reverse<u32>>,
+    /// The number of all lanes.
     lanes: u32,
     /// The number of all requests in the system, also of those that arrived before the window.
     in_system: u64,
@@ -182,7 +183,7 @@ impl<W: Write> TraceEvents<W> {
                 "pid": pid, "tid": tid,
             });
             if phase == "f" {
-                event["bp"] = json!("e"); // of the slice around it, not of the next
+                event["bp"] = json!("e"); // ends at the slice around `ts`, not at the next
             }
             self.write(&event);
         }
