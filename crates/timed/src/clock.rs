@@ -18,7 +18,7 @@ pub enum Event {
     Transfer(u32),
     /// The cells of a die are done.
     Cells(u32),
-    /// A request arrives, or the rest of a thread ends.
+    /// A request arrives, or the think time of a thread ends.
     Arrival,
     /// A die has been idle for as long as the rule of idle collections says.
     Idle(u32),
@@ -68,7 +68,7 @@ impl Position {
 #[derive(State)]
 pub struct Clock {
     now: u64,
-    /// The timer of the last event, as [`Position`] has it.
+    /// The timer of the last event, in the form of [`Position::timer`].
     timer: u32,
     /// The position of the clock before the last event.
     #[snapshot(skip)]
@@ -126,7 +126,7 @@ impl Clock {
     }
 
     /// Undoes the last event. The clock returns to its position before that event, or to `time` if
-    /// that is later: the end of the last step of a chain.
+    /// `time` is later. `time` is the end of the last step of a chain of copies.
     pub fn take_back(&mut self, time: u64) {
         (self.now, self.timer) = (self.before.time, self.before.timer);
         self.pass(time);
@@ -150,14 +150,15 @@ impl Clock {
         (time < NEVER && place <= end).then(|| self.go_to(timer, time))
     }
 
-    /// Moves to a position before the next event. There, another channel of the drive has an event.
+    /// Moves to `position`, at which another channel of the drive has an event. The next event of
+    /// this clock must come later.
     pub fn reach(&mut self, position: Position) {
         if position > self.position() {
             (self.now, self.timer) = (position.time, position.timer);
         }
     }
 
-    /// Moves to `time`, after which the next event must come.
+    /// Moves to `time`. The next event must come later.
     pub fn pass(&mut self, time: u64) {
         if time > self.now {
             (self.now, self.timer) = (time, u32::MAX);

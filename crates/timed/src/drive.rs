@@ -52,11 +52,11 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Returns the reason why a drive without further events stops. It has `in_system` requests
-    /// that are not complete.
+    /// Returns the reason why a drive without further events stops. `in_system` is the number of
+    /// its requests that are not complete.
     ///
     /// # Errors
-    /// There are such requests: they wait for an erased block, and no collection can make one.
+    /// `in_system` is not 0: these requests wait for an erased block, and no collection makes one.
     pub(super) fn at_rest(in_system: u64) -> Result<Self, DriveError> {
         match in_system {
             0 => Ok(Self::Ended),
@@ -188,7 +188,7 @@ impl<O: Observer> TimedDrive<O> {
 
     fn run_events(&mut self, until: Until) -> Result<Stop, DriveError> {
         if self.shared.map.has_ended() {
-            return Ok(Stop::WornOut); // before the clock started, perhaps
+            return Ok(Stop::WornOut); // the life may have ended before the clock started
         }
         if self.shared.slc.is_some() {
             let all = self.shared.map.geometry().logical_pages();
@@ -344,8 +344,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(())
     }
 
-    /// Gives the chain of page operations from `first` on, which a die has done, back to the front
-    /// end.
+    /// Gives finished page operations of a die back to the front end: the chain that begins with
+    /// `first`.
     fn hand_back(&mut self, die: u32, first: u32) {
         let mut op = first;
         while op != NONE {
@@ -463,7 +463,7 @@ impl<O: Observer> TimedDrive<O> {
         totals
     }
 
-    /// From now on, hints of the host arrive by commands of their own.
+    /// From now on, the host sends its hints in separate commands.
     pub(super) fn put_hint_commands(&mut self, commands: HintCommands) {
         self.front.put_hint_commands(commands);
     }

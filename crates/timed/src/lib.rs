@@ -46,8 +46,8 @@
 //!
 //! # Order
 //! Of events at the same time, those of buses come first, then those of dies, by number. A bus
-//! gives turns in the order in which they are asked for. A page's transfer and its program have one
-//! event if no job can begin between them. The queue of a die is a linked list (`ops`). A long
+//! serves transfers in the order in which they were booked. A page's transfer and its program have
+//! one event if no job can begin between them. The queue of a die is a linked list (`ops`). A long
 //! queue gets an index when it is searched, so that an overloaded drive costs no more per event.
 //!
 //! # Cost of measurement

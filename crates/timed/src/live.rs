@@ -77,9 +77,9 @@ pub struct Live {
     geometry: Geometry,
     /// The time up to which events were handled, in nanoseconds; `None` before the clock starts.
     reached: Option<u64>,
-    /// `tickets`: the number of requests that arrived. `numbers`: the number of parts of requests
-    /// that the drive got, without flushes.
+    /// The number of requests that arrived.
     tickets: u64,
+    /// The number of parts of requests that the drive got, without flushes.
     numbers: u64,
     /// The ticket of each part under way, by the part's number.
     parts: HashMap<u64, u64>,
@@ -212,8 +212,9 @@ impl Live {
         }
     }
 
-    /// Writes, before the clock starts, the pages of the map that have no data yet and that hold
-    /// any byte of a range: `count` pages of `bytes` bytes each, from page `first` on.
+    /// Fills a range of addresses before the clock starts: writes each page of the map that lies at
+    /// least partly in the range and has no data yet. The range is `count` pieces of `bytes` bytes,
+    /// from piece `first` on.
     ///
     /// # Errors
     /// The errors of the map.
@@ -267,9 +268,9 @@ impl Live {
         self.drive.precede(&Batch { pages, streams, ..Batch::default() }, u64::MAX)
     }
 
-    /// Takes a request that arrives at `now_ns`. This must be later than the time that
-    /// [`run`](Self::run) has reached, and not before earlier requests. Returns the ticket of the
-    /// request: 0, 1, 2 and so on.
+    /// Takes a request that arrives at `now_ns`. This time must be later than the time that
+    /// [`run`](Self::run) has reached, and not before the arrivals of earlier requests. Returns the
+    /// ticket of the request: 0, 1, 2 and so on.
     ///
     /// # Errors
     /// The errors of the drive.
@@ -352,8 +353,8 @@ impl Live {
         Ok(())
     }
 
-    /// Pushes the hints that ride on a request. If the request writes pages, hints on these are
-    /// dropped before.
+    /// Pushes the hints that a request carries. Before that, drops waiting hints on the pages that
+    /// the request writes or discards. A TRIM carries no hints.
     fn bring_hints(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) {
         let pages = self.pages_of(offset, bytes);
         let Some(hints) = &mut self.hints else { return };
@@ -374,7 +375,8 @@ impl Live {
         ((offset / unit).min(end)) as u32..end as u32
     }
 
-    /// Pushes one command with hints on the pages `named`, in pieces.
+    /// Pushes one command with hints on the pages `named`, as requests of at most [`LARGEST`]
+    /// bytes.
     fn push_hints(&mut self, op: Op, named: &PageRanges, now_ns: u64) {
         let unit = u64::from(self.drive.settings().hardware.unit_bytes());
         let step = (LARGEST / unit) as usize;
@@ -420,7 +422,7 @@ impl Live {
         Err(FtlError::no_space(ended).into())
     }
 
-    /// Handles a part of a request or a flush that the drive has done.
+    /// Handles an answer of the drive: a part of a request, or a flush, is done.
     fn answered(&mut self, answer: &Completion, done: &mut Vec<Done>) {
         let at_ns = answer.completed_ns;
         if answer.op == Op::Flush {
@@ -475,8 +477,8 @@ impl Live {
         self.drive.totals()
     }
 
-    /// Returns the slowest requests so far, each with the work of its die meanwhile. Their numbers
-    /// do not count flushes.
+    /// Returns the slowest requests so far, each with the work of its die meanwhile. The requests
+    /// are numbered without flushes.
     pub fn worst(&self) -> &WorstSoFar {
         &self.drive.observer().worst
     }

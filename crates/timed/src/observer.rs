@@ -37,12 +37,12 @@ pub struct Completion {
     pub bus_ns: u64,
     /// The time for which the cells worked.
     pub cell_ns: u64,
-    /// The number, in the drive, of the plane that served the page that was done last. `None` if no
-    /// die served it: the page was in the write cache or in the host's cache, or the request
-    /// touches no page.
+    /// The plane of the page that was done last, by its number in the drive. `None` if no die
+    /// served that page: it was in the write cache or in the host's cache, or the request touches
+    /// no page.
     pub plane: Option<u32>,
-    /// `true` if one of the request's pages met a collection: one was under way on the page's die
-    /// when the page's operation arrived there or was done, or one held the die in between.
+    /// `true` if a page of the request met a collection: a collection was under way on the page's
+    /// die when the page's operation arrived there or was done, or it held the die in between.
     pub met_collection: bool,
 }
 
@@ -94,7 +94,7 @@ pub enum Place {
 /// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Work {
-    /// A read: of the cells, or of the page over the bus.
+    /// A read: the cells read a page, or a page leaves the die over the bus.
     Read,
     /// A program.
     Program,
@@ -134,9 +134,9 @@ pub enum Cause {
 /// several spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Span {
-    /// The time at which it began.
+    /// The time at which the work began.
     pub begin_ns: u64,
-    /// The time at which it ended.
+    /// The time at which the work ended.
     pub end_ns: u64,
     /// The bus or the cells.
     pub place: Place,
@@ -160,9 +160,9 @@ pub struct Span {
 /// stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
-    /// The time at which it began.
+    /// The time at which the work began.
     pub begin_ns: u64,
-    /// The time at which it ended.
+    /// The time at which the work ended.
     pub end_ns: u64,
     /// The bus or the cells.
     pub place: Place,
@@ -206,26 +206,27 @@ pub trait Observer {
     /// instead of [`Observer::worked`] for requests and for chains of copies.
     fn was_busy(&mut self, stint: &Stint) {}
 
-    /// Notes that a page of the host was transferred over the bus from the first to the second of
-    /// these times, and that its die programmed it from then until the third.
+    /// Notes that a page of the host was transferred over the bus from `begin_ns` to `sent_ns`, and
+    /// that its die programmed it from `sent_ns` to `end_ns`.
     #[inline(always)]
     fn was_programmed(&mut self, die: u32, [begin_ns, sent_ns, end_ns]: [u64; 3]) {
         self.was_busy(&Stint { begin_ns, end_ns: sent_ns, place: Place::Bus, die });
         self.was_busy(&Stint { begin_ns: sent_ns, end_ns, place: Place::Cells, die });
     }
 
-    /// Returns the begin and the end of a span in which the work of chains of copies may be
-    /// reported as two sums, of buses and of dies. If both are equal, no work is reported so.
+    /// Returns the begin and the end of a period, in nanoseconds. Work of chains of copies within
+    /// this period may be reported as two sums: of buses and of dies. If begin and end are equal,
+    /// no work is reported as a sum.
     fn adds_up(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// Notes the sums of nanoseconds for which buses and dies have worked, within the span that
-    /// [`Observer::adds_up`] returned before.
+    /// Notes two sums of nanoseconds: for which buses and for which dies have worked on chains of
+    /// copies. `between` is the period that [`Observer::adds_up`] returned before.
     fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {}
 
-    /// Notes that a chain of copies has programmed `pages` pages on a die. Their work was reported
-    /// already.
+    /// Notes that a chain of copies has programmed `pages` pages on a die. The work of these copies
+    /// was reported already.
     fn copied(&mut self, die: u32, pages: u64) {}
 
     /// Notes that a die now begins all jobs that it can begin.
@@ -261,15 +262,15 @@ pub trait Observer {
     /// Notes that a request was completed.
     fn completed(&mut self, request: &Completion) {}
 
-    /// Notes that an operation waits for an erase (`true`) or a program (`false`) that has
-    /// `left_ns` nanoseconds left and cannot be suspended again, as it was suspended as often as is
-    /// allowed. Each such erase or program is reported once.
+    /// Notes that an operation waits for the end of an erase (`erases`) or of a program, in
+    /// `left_ns` nanoseconds. The erase or program was already suspended as often as the settings
+    /// allow. Each such erase or program is reported once.
     fn not_suspended(&mut self, erases: bool, left_ns: u64) {}
 
     /// Notes that a bus or a die has worked.
     fn worked(&mut self, span: &Span) {}
 
-    /// Notes that collection `number` began (`true`) or ended on a die, at `now`.
+    /// Notes that collection `number` began (`begins`) or ended on a die, at `now`.
     fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {}
 
     /// Notes that a plane has `count` erased blocks at `now`. Called when a collection begins or

@@ -12,8 +12,8 @@ pub const MOST_KINDS: usize = 4;
 
 /// The nanoseconds of a read or a program, for each kind of page.
 ///
-/// Flash page `i` of a block has kind `i mod n`, where `n` is the number of kinds. Real flash has
-/// another order, but also the same number of pages of each kind.
+/// Flash page `i` of a block has kind `i mod n`, where `n` is the number of kinds. In real flash
+/// the kinds follow each other in another order, but a block also has equally many pages of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {
     times: [u64; MOST_KINDS],

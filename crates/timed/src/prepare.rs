@@ -136,10 +136,10 @@ impl<O: Observer> TimedDrive<O> {
     /// Executes `requests` before the clock starts, until the drive has written `most` pages or its
     /// life has ended. Returns the number of pages written.
     ///
-    /// If the drive is behind a host's cache, the requests go to the cache, which runs on the clock
-    /// of requests, and the drive executes the commands of the cache. Commands that have left the
-    /// cache when the last page is written are executed first when the clock starts. Reads are
-    /// skipped, unless the map is on flash.
+    /// If the drive is behind a host's cache, the requests go to the cache, and the drive executes
+    /// the commands of the cache. The time of the cache is then counted in requests. When the last
+    /// page is written, some commands may have left the cache without being executed: the drive
+    /// begins with them when the clock starts. Reads are skipped, unless the map is on flash.
     ///
     /// # Errors
     /// A request ends beyond the drive; the errors of the map.

@@ -24,9 +24,9 @@ pub struct Shared<O> {
     pub ops: Ops,
     #[snapshot(state)]
     pub observer: O,
-    /// The pages with a hint whose announced write has not come yet. The value is the number of
-    /// operations that had been sent to dies when the hint came: earlier operations are not the
-    /// announced write.
+    /// The pages with a hint whose announced write has not come yet, each with the number of
+    /// operations that had been sent to dies when the hint came. An operation that was sent before
+    /// the hint is not the announced write.
     hinted: HashMap<u32, u64>,
     /// The counts of the host's commands, without the reads. A write is counted when it has its
     /// physical page.
@@ -73,7 +73,7 @@ impl<O: Observer> Shared<O> {
         self.clock.now()
     }
 
-    /// Sets the stream of `page` for the writes from now on.
+    /// Sets the stream for all writes of `page` from now on.
     ///
     /// # Errors
     /// The page does not exist.
@@ -98,8 +98,8 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// Takes hints on `pages` back: the host will not overwrite them. They are no zombies then, and
-    /// neither are the data of writes that are under way.
+    /// Takes back hints on `pages`: the host will not overwrite these pages. They are then no
+    /// zombies, and writes of them that are under way do not become zombies.
     ///
     /// # Errors
     /// A page does not exist.
@@ -122,7 +122,7 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Takes a hint of this kind on `pages`.
+    /// Takes a hint on `pages`, or takes hints on them back, as `kind` says.
     ///
     /// # Errors
     /// A page does not exist.
@@ -140,7 +140,7 @@ impl<O: Observer> Shared<O> {
         self.hinted.insert(page, self.ops.sent());
     }
 
-    /// Returns `true` if the write that a hint on `page` announced has not come.
+    /// Returns `true` if a hint on `page` has announced a write that has not come yet.
     pub fn is_expected(&self, page: u32) -> bool {
         self.hinted.contains_key(&page)
     }
@@ -173,8 +173,8 @@ impl<O: Observer> Shared<O> {
         from
     }
 
-    /// Notes whether `op`, which reads its page from the cells, reads an SLC block, and counts it
-    /// if so.
+    /// Notes whether `op` reads its page from the cells of an SLC block. Counts a read of the host
+    /// that does.
     #[inline]
     pub fn notes_read(&mut self, op: u32) {
         let Some(counts) = &mut self.slc else { return };
@@ -184,7 +184,7 @@ impl<O: Observer> Shared<O> {
         counts.reads += u64::from(in_slc && kind == Kind::Read);
     }
 
-    /// Notes whether the place `ppn` of `op`, a write, is in an SLC block, and counts it.
+    /// Notes whether the place `ppn` of write `op` is in an SLC block, and counts the write.
     /// Translation pages are never written to SLC blocks, and are not counted.
     #[inline]
     pub fn notes_write(&mut self, op: u32, ppn: u32) {

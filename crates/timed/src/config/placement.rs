@@ -28,7 +28,8 @@ impl Order {
         orders
     }
 
-    /// Returns the plane of the flash page's worth of addresses with number `index`, in this order.
+    /// Returns the plane of a piece of the address space, in this order. A piece has the size of a
+    /// flash page, and `index` is its number.
     fn plane(self, hardware: &Hardware, index: u32) -> u32 {
         let mut rest = index;
         let [mut channel, mut way, mut die, mut plane] = [0; 4];

@@ -165,7 +165,8 @@ pub struct Suspend {
     pub least_erase_ns: u64,
     /// A program is suspended only if at least this time of it is left, in nanoseconds.
     pub least_program_ns: u64,
-    /// The largest number of times that one operation is suspended, so that it ends some time.
+    /// The largest number of times that one operation is suspended. With this limit, every
+    /// operation ends at some time.
     pub most: u32,
 }
 

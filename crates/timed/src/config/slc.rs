@@ -180,7 +180,8 @@ impl SlcPlan {
         Slc { region, read_ns, program_ns, erase_ns, after_ns: self.after_ns }
     }
 
-    /// Returns how many of a plane's `blocks` blocks never hold data in normal mode.
+    /// Returns how many of a plane's `blocks` blocks never hold host data in normal mode, beyond
+    /// those of a drive without a region.
     pub fn blocks_kept(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
         self.on(blocks, 0).region.blocks_kept(placement)
     }
