@@ -223,8 +223,8 @@ fn a_chain_is_as_one_event_a_step() {
             }
         }
     }
-    // The bits of a block's valid pages fill whole words of 64, or do not. Victims are nearly full
-    // of valid pages.
+    // With 64 and 128 pages the bits of a block's pages fill whole words of 64 bits; with 65 and
+    // 100 they do not. Victims of `fifo` are nearly full of valid pages.
     for pages_per_block in [64, 65, 100, 128] {
         let settings = Settings { host: closed, queue_depth: 32, ..settings(hardware(1, 2, 1)) };
         told += compare(&settings, ("fifo", pages_per_block), 5);

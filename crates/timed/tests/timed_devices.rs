@@ -168,14 +168,14 @@ fn reads_of_old_data_are_repeated() {
     let settings = open(with(retry("after=1ms,each=500us"), paper_hardware()));
     let at = |us: u64, op, page| request(us * US, op, page);
     let requests = vec![
-        at(500, Op::Read, 0),   // of the start: half a millisecond old
+        at(500, Op::Read, 0),   // data from the start, 0.5 ms old: no retry
         at(1000, Op::Read, 0),  // one retry
-        at(1500, Op::Read, 0),  // two
+        at(1500, Op::Read, 0),  // two retries
         at(2000, Op::Write, 0), // the first page of another block
-        at(2300, Op::Write, 1), // the second: the block counts from its first
+        at(2300, Op::Write, 1), // the second page: the age counts from the first
         at(2900, Op::Read, 1),
         at(3000, Op::Read, 1),
-        at(3100, Op::Read, 8), // of the start: 1 + (3.1 - 1) / 0.5
+        at(3100, Op::Read, 8), // data from the start: 1 + (3.1 - 1) / 0.5 retries
     ];
     assert_eq!(cells_us(&run(&settings, requests)), [25, 50, 75, 200, 200, 25, 50, 150]);
 }
@@ -235,7 +235,7 @@ fn data_cross_the_link_once() {
     assert_eq!(writes.observer().completed_us(), [206, 207, 208]);
     let reads = run(&settings, three(Op::Read, 0).collect());
     assert_eq!(reads.observer().completed_us(), [31, 32, 33]);
-    // Reads bring no data, so they begin before writes that arrived earlier.
+    // Reads send no data to the drive, so they begin before writes that arrived earlier.
     let mixed = run(&settings, three(Op::Write, 0).chain(three(Op::Read, 3)).collect());
     assert_eq!(mixed.observer().completed_us(), [230, 230, 230, 31, 32, 33]);
     // The data of a request of three pages cross the link as one transfer; a TRIM has no data.

@@ -1,5 +1,5 @@
-//! Tests of a host's cache in front of the timed drive: times worked out by hand, hints that ride
-//! on commands, and hints that take time.
+//! Tests of a host's cache in front of the timed drive: times worked out by hand, hints that reads
+//! and writes carry, and hints in separate commands, which take time.
 
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
@@ -95,8 +95,8 @@ fn a_request_waits_for_a_page_for_room_and_for_the_write_of_its_page() {
     let (times, told) = waits(cache, &requests);
     assert_eq!(times, [25, 30, 35, 40, 45].map(|time| time - 20));
     assert_eq!(told, [(0, 0); 3]);
-    // The cache has three pages. Page 7 is written from 76 to 276. At 95 page 10 evicts it. The die
-    // reads page 10 after that write, until 301.
+    // The cache has three pages. Page 7 is written from 76 to 276. At 95 page 10 evicts page 7. The
+    // die reads page 10 after the write of page 7, until 301.
     let cache = "buffer-cache:size=12KiB,checkpoint=0s,delay=76us,scan=100%,pages=1";
     let requests =
         [(Write, 7), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 10)];

@@ -111,7 +111,7 @@ fn a_drive_of_many_dies_ends_with_all_that_it_has_completed() {
     // In the plane that ended the drive's life, one more block was bad than the plane had in
     // reserve.
     assert!(wear.bad_blocks() > wear.reserve() / 4, "{} bad blocks", wear.bad_blocks());
-    // All completed writes are on flash. Besides them only writes under way can be.
+    // All completed writes are on flash. Only writes under way may be there in addition.
     let host_pages = layer.counters().host_pages;
     assert!((completed..=completed + 16).contains(&host_pages), "{completed} of {host_pages}");
     for page in 0..geometry.logical_pages() {

@@ -208,7 +208,7 @@ fn a_command_made_for_hints_takes_its_time() {
     assert_eq!(around_a_hint("command:cost=100us,queued=yes"), [200, 225]);
     // The command for the hint waits for the write, and the read waits for that command.
     assert_eq!(around_a_hint("command:cost=100us,queued=no"), [200, 325]);
-    // One range is not enough for a command, which has 256.
+    // A command is sent only when 256 ranges wait for it; here one waits.
     assert_eq!(around_a_hint("dsm:queued=no"), [200, 225]);
     assert_eq!(around_a_hint("dsm:ranges=1,cost=50us,queued=no"), [200, 275]);
 }

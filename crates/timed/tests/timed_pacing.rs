@@ -90,7 +90,7 @@ fn saturated(paces_writes: bool, low: u32) -> (u64, [u64; 3], Vec<u64>) {
     let requests: Vec<TimedRequest> = (0..60_000).map(|_| request(0, Op::Write, page())).collect();
     let mut drive = recorded(&settings, layer, requests);
     drive.precondition(&warm).unwrap();
-    drive.run(Until { completed: 20_000, ..Until::END }).unwrap(); // pacing has its marks
+    drive.run(Until { completed: 20_000, ..Until::END }).unwrap(); // the steady state with pacing
     let (from, before) = (drive.now(), drive.counters());
     let seen = drive.observer().requests.len();
     drive.run(Until { completed: 58_000, ..Until::END }).unwrap();

@@ -49,8 +49,8 @@ fn completed(settings: &Settings, more: Vec<TimedRequest>) -> Vec<u64> {
     drive(settings, more).observer().completed_us()[9..].to_vec()
 }
 
-/// Returns the times at which the first erase begins and ends, in microseconds. The end is that
-/// after all suspensions.
+/// Returns the times at which the first erase begins and ends, in microseconds. Suspensions of the
+/// erase lie in between.
 fn first_erase(drive: &TimedDrive<Recorder>) -> (u64, u64) {
     let record = drive.observer();
     let begin = record.spans.iter().find(|span| span.work == Work::Erase).unwrap().begin_ns;
@@ -224,10 +224,11 @@ fn below_the_hard_threshold_writes_wait_and_reads_do_not() {
     let mut drive = drive(&settings, vec![at(1900, Op::Write, 10), at(1910, Op::Read, 14)]);
     let times = drive.observer().completed_us();
     assert_eq!(times[10], 2170);
-    // State S2 ends when more than 2 blocks are erased. Copies take a block, so that none is left,
-    // and after the first erase there is 1. The copies of the second victim fill that block: 2.
-    // Those of the third need another block: 2. After the fourth there are 3, and collections stop.
-    // Each takes 2 * 245 + 1500, and the read 35.
+    // State S2 ends when more than 2 blocks are erased. The copies of the first victim take the
+    // last erased block, so 1 block is erased after the first erase. The copies of the second
+    // victim go to the same block: 2 are erased after the second erase. Those of the third need
+    // another block: 2 are erased after the third erase. After the fourth erase 3 are erased, and
+    // collections stop. Each collection takes 2 * 245 + 1500, and the read 35.
     assert_eq!(times[9], 1890 + 35 + 4 * 1990 + 210);
     let counts = drive.totals().collections;
     assert_eq!((counts.entered_s2, counts.entered_s3, counts.ended), (1, 0, 4));

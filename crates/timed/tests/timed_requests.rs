@@ -1,7 +1,7 @@
 //! Tests that a request means the same on both drives: a timed drive of one die makes the same
 //! decisions and counts as the counting drive. Requests are writes, reads and discards of 1 to 64
 //! pages with streams, some in two pieces. They may begin and end within a page. In some cases a
-//! flush follows each given number of page writes.
+//! flush follows after a fixed number of page writes.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};

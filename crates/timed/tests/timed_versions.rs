@@ -256,7 +256,8 @@ fn run_units(
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
-    // With flushes no placement is used: padding would take the room that it keeps for copies.
+    // With flushes no placement is used: padding would take the room that a placement keeps for
+    // copies.
     let collector = if buffer.is_protected { collector } else { (collector.0, "none") };
     let collector = region.map_or(collector, |region| region.collector);
     let placement = PlacementSpec::parse(collector.1).unwrap();

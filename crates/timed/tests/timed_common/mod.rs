@@ -192,9 +192,9 @@ pub struct Checker {
     /// The version of each logical page after all operations dispatched so far. A page without data
     /// is absent.
     current: HashMap<u32, u64>,
-    /// The versions of the writes under way and the versions that the reads under way expect, by
-    /// operation number.
+    /// The versions that the writes under way write, by operation number.
     writes: HashMap<u64, u64>,
+    /// The versions that the reads under way expect, by operation number.
     reads: HashMap<u64, Option<u64>>,
     /// The version of each page in the write cache.
     cache: HashMap<u32, u64>,
