@@ -37,7 +37,7 @@ fn a_sequence_worked_by_hand_in_three_regions() {
     for page in 1..=4 {
         assert_eq!(reference(cache, page, page == 3), None);
     }
-    // 1 and 2 overflowed from I.
+    // Pages 1 and 2 overflowed from I.
     assert_eq!(lists(cache), ([vec![4, 3], vec![], vec![2, 1]], vec![3]));
     // A write hit in L moves page 1 to the head of M and makes it dirty.
     reference(cache, 1, true);
@@ -75,16 +75,16 @@ fn update_probabilities_are_the_share_of_stays_with_a_write() {
     let cache = cache.as_mut();
     assert_eq!(cache.update_probability(Region::Lru), 0.5);
     assert_eq!(cache.update_probability(Region::Mru), 0.5 + 0.5 * 0.5);
-    reference(cache, 0, true); // I: 0. Coming in dirty is no write hit.
-    reference(cache, 0, true); // written in I: goes to M.
-    reference(cache, 0, true); // written in M; again:
-    reference(cache, 0, true); // one stay counts once.
-    reference(cache, 1, false); // I: 1
-    reference(cache, 2, false); // 1 left I unwritten for L.
-    reference(cache, 1, true); // written in L.
-    reference(cache, 3, false); // 2 left I unwritten. The epoch ends as the fourth page comes,
-    // before any page overflows. Until then 1 of 2 stays in I had a write, 1 of 1 in M, 1 of 1 in
-    // L.
+    reference(cache, 0, true); // page 0 enters I; this write does not count
+    reference(cache, 0, true); // page 0 is written in I, and moves to M
+    reference(cache, 0, true); // page 0 is written in M
+    reference(cache, 0, true); // a second write in the same stay does not count
+    reference(cache, 1, false); // page 1 enters I
+    reference(cache, 2, false); // page 2 enters I; page 1 leaves I unwritten, for L
+    reference(cache, 1, true); // page 1 is written in L
+    reference(cache, 3, false); // page 3 comes, which ends the epoch before page 2 leaves I
+
+    // In this epoch 1 of 2 stays in I had a write, 1 of 1 in M, and 1 of 1 in L.
     let learnt = |share: f64| 0.75 * 0.5 + 0.25 * share;
     let (initial, mru, lru) = (learnt(0.5), learnt(1.0), learnt(1.0));
     assert_eq!(cache.update_probability(Region::Lru), lru);

@@ -156,8 +156,8 @@ fn a_flush_goes_on_where_the_last_one_stopped() {
     let cache =
         "page-cache:size=400KiB,rate=1,speed=1,background=2%,limit=100%,writeback=2s,expire=900s";
     // The daemon writes page 5 at 7 s and stops, as 2 are left. At 7 s page 7 becomes dirty, so at
-    // 8 s there are 3 again. The next flush goes on after page 5, with page 7. In the same way come
-    // 50 and 90; the pages below are left.
+    // 8 s there are 3 again. The next flush goes on after page 5, with page 7. Pages 50 and 90
+    // follow in the same way; pages 3 and 1 are left.
     check(cache, "none", "w5 r5 w50 r5 w90 r5 w7 r7 w3 r3 r3 r3 w1 r1 r1 r1 r1", "w5 w7 w50 w90");
 }
 
@@ -402,7 +402,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert!(error("buffer-cache:size=1MiB,delay=0s", "none").contains("delay=0s"));
     assert!(error("page-cache:size=1MiB,expire=3", "none").contains("expire=3 has no unit"));
     let spec = HostSpec::parse("page-cache:size=256MiB", "piggyback").unwrap();
-    // 256 sectors do not fit eight bits; 2^32 sectors are 2 TiB.
+    // A count of 256 sectors does not fit into eight bits; 2^32 sectors are 2 TiB.
     let text = spec.check(131_072, 1 << 20).unwrap_err().to_string();
     assert!(text.contains("expected 1 to 255 sectors"), "{text}");
     assert!(spec.check(65_536, 1 << 25).is_ok());

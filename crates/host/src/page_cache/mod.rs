@@ -2,9 +2,8 @@
 //! dirty, and which page is evicted next. Each policy is one file; this file has the interface and
 //! the registry.
 //!
-//! A virtual memory system calls a cache for every reference in this order, so that a collection
-//! that runs while the evicted page is written sees the cache without that page and without the new
-//! one:
+//! A virtual memory system calls a cache for every reference in this order. While the evicted page
+//! is written, a collection may run. It sees the cache without that page and without the new page:
 //!
 //! ```
 //! use flashgc_host::PageCacheSpec;

@@ -145,8 +145,8 @@ impl Regions {
         self.nodes[end as usize].older = page;
     }
 
-    /// Adds the page to the list of changed pages, if that is kept and lacks the page. Returns the
-    /// bit [`CHANGED`] for the page's new state.
+    /// Adds the page to the list of changed pages, if that list is kept and lacks the page. Returns
+    /// the bit [`CHANGED`] for the page's new state.
     #[inline]
     fn note_change(&mut self, page: u32, state: u32) -> u32 {
         if self.following && state & CHANGED == 0 {

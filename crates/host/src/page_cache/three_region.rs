@@ -50,11 +50,12 @@ pub(super) struct ThreeRegion {
     step: u32,
     #[snapshot(skip)]
     resize: bool,
-    /// Three counters of this epoch: hits in the MRU region, hits in the LRU region, and pages that
-    /// entered the LRU region. The last two count by the page's origin: the initial region (index
-    /// 0) or the MRU region (index 1).
+    /// The number of hits in the MRU region in this epoch.
     mru_hits: u64,
+    /// The number of hits in the LRU region in this epoch, by the region that the page came from:
+    /// initial (index 0) or MRU (index 1).
     lru_hits: [u64; 2],
+    /// The number of pages that entered the LRU region in this epoch, indexed as `lru_hits`.
     came: [u64; 2],
 }
 

@@ -34,8 +34,8 @@ impl ClockedHost {
         Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
     }
 
-    /// Takes the application's command, of a stream, before the drive's clock starts. Each command
-    /// takes the same time. Dirty pages are not measured yet.
+    /// Takes a command of the application, with its stream, before the drive's clock starts. Each
+    /// command takes the same time. Dirty pages are not measured yet.
     pub fn request_before(&mut self, op: Op, page: u32, stream: StreamId) {
         self.served.request_after(self.gap_ns, op, page, stream);
     }
@@ -67,14 +67,14 @@ impl ClockedHost {
         Some(self.now_ns + self.served.cache.next_look()?)
     }
 
-    /// Takes the application's command, of a stream. The commands that it waits for leave for the
-    /// drive.
+    /// Takes a command of the application, with its stream. The commands of the cache that it waits
+    /// for leave for the drive.
     pub fn request(&mut self, op: Op, page: u32, stream: StreamId) {
         self.served.request(op, page, stream);
     }
 
-    /// Sends one page to the drive that is written in the background. Returns `true` if there was
-    /// one.
+    /// Sends to the drive one page that is due in the background. Returns `true` if there was such
+    /// a page.
     pub fn flush_next(&mut self) -> bool {
         self.served.cache.flush_next(&mut self.served.outlet)
     }

@@ -108,7 +108,7 @@ pub fn hint_ways() -> &'static [HintsInfo] {
 enum Way {
     None,
     Piggyback,
-    /// One command for each group of this many extents.
+    /// One command for each group of extents. The number is the size of a group.
     Command(usize),
     Frequency,
     Perfect,
@@ -179,13 +179,13 @@ impl HintsSpec {
         !matches!(self.way, Way::None | Way::Oracle)
     }
 
-    /// Returns `true` if a real host can hint this way. A real host does not say which reads an
-    /// update follows, and nobody knows its later writes.
+    /// Returns `true` if a real host can hint this way. A real host does not say which of its reads
+    /// are followed by an update, and nobody knows its later writes.
     pub fn suits_a_real_host(&self) -> bool {
         !matches!(self.way, Way::Frequency | Way::Oracle)
     }
 
-    /// Returns `true` if hints have commands of their own.
+    /// Returns `true` if separate commands carry the hints.
     pub fn has_commands(&self) -> bool {
         matches!(self.way, Way::Command(_))
     }
@@ -208,8 +208,8 @@ impl HintsSpec {
         if self.can_fail() { self.params.real(name) } else { 0.0 }
     }
 
-    /// Returns the number of writes that an oracle sees ahead on a drive of `pages`, or `None` if
-    /// this is no oracle.
+    /// Returns the number of writes that an oracle sees ahead on a drive of `pages` pages. `None`
+    /// if this way is no oracle.
     pub(super) fn horizon(&self, pages: u32) -> Option<u64> {
         let share = (self.way == Way::Oracle).then(|| self.params.real("horizon"))?;
         Some(((share * f64::from(pages)).round() as u64).max(1))
@@ -318,9 +318,9 @@ pub struct Hints {
     /// The number of commands so far.
     commands: u64,
     written_last: u32,
-    /// `updating`: the page that is being read for an update. `told_by_read`: the page that a hint
-    /// on such a read named.
+    /// The page that is being read for an update.
     updating: Option<u32>,
+    /// The page that was named by the hint on the last read for an update.
     told_by_read: Option<u32>,
     #[snapshot(state)]
     dirty: Pages,
@@ -380,7 +380,7 @@ impl Hints {
             match self.way {
                 Way::None | Way::Oracle => {}
                 Way::Perfect => self.send(page, tell),
-                // The read that brought the page in was the hint, if there was one.
+                // If the drive got a hint, the read that brought the page in carried it.
                 Way::Frequency => {
                     if self.told_by_read.take() == Some(page) {
                         self.known.insert(page);

@@ -154,7 +154,7 @@ struct LinuxCache {
     sweep: u32,
     /// The number of pages still to be written because the device was dirty for too long.
     expired: u32,
-    /// With an age for each page: pages that became dirty at this time or earlier are to be
+    /// If each page has its own age: the pages that became dirty at this time or earlier are to be
     /// written.
     expired_before: Option<u64>,
     in_background: bool,

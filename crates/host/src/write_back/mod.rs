@@ -471,10 +471,10 @@ impl CachedHost {
 }
 
 impl Host {
-    /// The number of requests in a row that may stay in the cache before the run fails, and the
-    /// time that these must last at least, on the host's clock. A cache with usual settings stays
-    /// below both, and a simulation soon gets there.
+    /// A run fails if more requests in a row than this number stay in the cache, and if they also
+    /// take at least [`Host::MOST_UNSEEN_NS`]. With usual settings this does not happen.
     const MOST_UNSEEN: u64 = 4_000_000;
+    /// The least time of such a row of requests on the host's clock, in nanoseconds.
     const MOST_UNSEEN_NS: u64 = 60_000_000_000;
 
     fn check(&self) -> Result<(), Fault> {

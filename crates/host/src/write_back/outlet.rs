@@ -73,8 +73,9 @@ pub(super) struct Outlet {
     pub(super) streams: PageStreams,
     #[snapshot(state)]
     ahead: Option<Ahead>,
-    /// The numbers of pages that the host has read from the drive and written to it so far.
+    /// The number of pages that the host has read from the drive so far.
     pub(super) reads: u64,
+    /// The number of pages that the host has written to the drive so far.
     pub(super) writes: u64,
     /// The clean page that was evicted for the present request.
     #[snapshot(skip)]

@@ -62,7 +62,7 @@ impl Pages {
 #[derive(State)]
 #[snapshot(then = check)]
 pub(super) struct Lists {
-    /// The next page in the list of each page; at the end, one entry for the head of each list.
+    /// For each page, the next page in its list. After these, one entry for the head of each list.
     #[snapshot(table)]
     next: Vec<u32>,
     #[snapshot(table)]
