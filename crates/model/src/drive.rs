@@ -1,4 +1,5 @@
-//! The parameters that models share, which are checked once, and the error for wrong parameters.
+//! The parameters that models share, and the error for wrong parameters. Each parameter is checked
+//! once.
 
 /// The reason why a model has no answer: what was found, what was expected, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

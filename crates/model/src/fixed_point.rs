@@ -17,16 +17,18 @@ use crate::ModelError;
 
 /// The number of steps that Anderson's method remembers.
 const MEMORY: usize = 12;
-/// The largest number of steps: some eight times what the slowest of 100 000 random settings needs.
+/// The largest number of steps: about eight times as many as the slowest of 100 000 random settings
+/// needs.
 const MOST_STEPS: u32 = 5_000;
-/// Extrapolation ends at a residual that is this many times its best one.
+/// Extrapolation ends when its residual is more than this factor times its best residual.
 const WORSE: f64 = 10.0;
-/// Extrapolation ends after this many steps that did not halve its residual.
+/// Extrapolation ends after this number of steps in a row that did not halve its residual.
 const NO_NEARER: u32 = 30;
 /// The number of damped steps before extrapolation is tried again for the first time.
 const FEWEST_DAMPED: u32 = 8;
 
-/// The largest residual, in tolerances, that is taken for rounding once no step gets nearer.
+/// The largest residual, as a multiple of the tolerance, that counts as rounding if no step gets
+/// nearer.
 const ROUNDING: f64 = 100.0;
 
 /// Finds the fixed point of `map` from `start`. The largest residual is `tolerance`, or up to a
@@ -147,8 +149,8 @@ impl<M: FnMut(&[f64]) -> Result<Vec<f64>, ModelError>> Search<M> {
             }
             let next = plus(&x, self.damping, &residual);
             let there = self.residual(&next)?;
-            // If the residual turns round, the step was too long: later steps are shorter, and this
-            // one is not taken if the residual grew.
+            // If the residual changes its direction, the step was too long: later steps are
+            // shorter, and this step is not taken if the residual grew.
             if dot(&residual, &there) >= 0.0 {
                 self.damping = (1.1 * self.damping).min(1.0);
             } else {

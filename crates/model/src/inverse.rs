@@ -28,8 +28,8 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
         query.set(Number::Spare, spare)?;
         model.write_amplification(&query, &mut kept)
     };
-    // Random cleaning writes 1 / S_f, and nearly all other models less, so the search goes outwards
-    // from there.
+    // The write amplification of random cleaning is 1 / S_f, and that of nearly all other models is
+    // lower. So the search begins at S_f = 1 / `wanted`, and goes outwards.
     let mut high = (1.0 / wanted).clamp(LEAST_SPARE, MOST_SPARE);
     while written(high)? > wanted {
         if high >= MOST_SPARE {

@@ -38,7 +38,8 @@ pub struct Answer {
     /// Chance that the block taken has i valid pages, i = 0..b; `None` if the model does not give
     /// it.
     pub victim: Option<Vec<f64>>,
-    /// Chance that the least number of valid pages in memory is i, i = 0..b; `None` without memory.
+    /// Chance that the stored block with the fewest valid pages has i of them, i = 0..b; `None`
+    /// without memory.
     pub memory: Option<Vec<f64>>,
     /// The pools of a separation, one a class.
     pub pools: Option<Vec<Pool>>,

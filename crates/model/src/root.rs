@@ -1,8 +1,9 @@
-//! One root of a function in a bracket, found in a way that cannot leave it.
+//! Finds one root of a function within a bracket. No step of the search leaves the bracket.
 
 use crate::ModelError;
 
-/// The root of `f` between `low` and `high`, where the signs of `f` differ, to the last digits.
+/// Returns the root of `f` between `low` and `high`, exact to the last digits. The signs of `f` at
+/// `low` and at `high` must differ.
 ///
 /// Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
 ///

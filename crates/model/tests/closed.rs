@@ -5,9 +5,9 @@ use flashgc_model::closed::{Class, Classes, desnoyers, fifo, greedy, random};
 use flashgc_model::{Drive, HotCold};
 use proptest::prelude::*;
 
-/// S_f, FIFO, greedy for b = 16, 32, 64, 128, Desnoyers' greedy for b = 16 and 64: worked out with
-/// programs of their own (Lambert's W for FIFO, a scan of all levels for greedy), to the digits
-/// given.
+/// Each row has S_f, and the write amplification of FIFO, of greedy for b = 16, 32, 64 and 128, and
+/// of Desnoyers' greedy for b = 16 and 64. Separate programs computed the figures (with Lambert's W
+/// for FIFO, and a scan of all levels for greedy), to the digits given.
 const UNIFORM: [(f64, f64, [f64; 4], [f64; 2]); 6] = [
     (0.03, 16.8367, [8.5773, 11.3148, 13.5058, 14.9669], [8.3316, 13.3928]),
     (0.06, 8.5070, [5.7724, 6.8523, 7.5729, 7.9969], [5.6513, 7.5465]),
@@ -17,9 +17,11 @@ const UNIFORM: [(f64, f64, [f64; 4], [f64; 2]); 6] = [
     (0.20, 2.6927, [2.3610, 2.5136, 2.5993, 2.6449], [2.3527, 2.5982]),
 ];
 
-/// f, r; FIFO mixed (its formula); best separation with FIFO and with Desnoyers' greedy; for b = 32
-/// and S_f = 0.1. From programs of their own, to the digits given; the best separation by a search
-/// that ends a little above the optimum (3.1365 and not 3.136498 in the first row, so 3.137).
+/// Each row has f and r, and the write amplification of FIFO with mixed data, of the best
+/// separation with FIFO, and of the best separation with Desnoyers' greedy, for b = 32 and S_f =
+/// 0.1. Separate programs computed the figures, to the digits given. The search for the best
+/// separation ends a little above the optimum: at 3.1365, rounded to 3.137, instead of 3.136498 in
+/// the first row.
 const HOT_COLD: [(f64, f64, f64, f64, f64); 4] = [
     (0.2, 0.8, 5.5378, 3.571, 3.137),
     (0.1, 0.9, 6.1676, 2.336, 2.091),
@@ -127,9 +129,8 @@ fn greedy_holds_at_its_edges() {
 
 #[test]
 fn fifo_keeps_its_digits_near_the_branch_point() {
-    // 1 / S_f series of WA = alpha / v with psi(v) = S_f / (1 - S_f), by inverting psi term by
-    // term: WA = 1 / (2 S_f) + 1 / 6 + S_f / 18 + ..., here where the next term is below 1e-13 of
-    // it.
+    // psi(v) = S_f / (1 - S_f) is inverted term by term. So WA = alpha / v has the series 1 / (2
+    // S_f) + 1 / 6 + S_f / 18 + ... For these S_f the next term is below 1e-13 of WA.
     for spare in [1e-6, 1e-7, 1e-9, 1e-12] {
         let series = 0.5 / spare + 1.0 / 6.0 + spare / 18.0;
         let found = fifo_of(spare, &Classes::uniform());

@@ -116,8 +116,9 @@ fn hot_data_that_is_like_cold_data_is_uniform() {
 
 #[test]
 fn hot_and_cold_data_as_simulated() {
-    // Measured with N = 10,000, b = 32, S_f = 0.1, eight runs each (docs/validation.md); greedy
-    // with two frontiers with N = 80,000, one run: 5.1984, 5.4907, 5.9950.
+    // The figures were measured with N = 10,000, b = 32 and S_f = 0.1 in eight runs each
+    // (docs/validation.md). Three of those of greedy with two frontiers, 5.1984, 5.4907 and 5.9950,
+    // were measured with N = 80,000 in one run.
     let (ten, nine) = (d_choices(10, 0), d_choices(9, 1));
     let latest = Selection::Greedy { ties: Ties::Latest };
     let rows = [
@@ -177,8 +178,9 @@ fn two_frontiers_near_where_two_fixed_points_have_vanished_have_their_one_fixed_
     // These cases were found by chance. At fixed kappa, the drive's valid pages less those of the
     // blocks, as a function of ln(E / b), come within 2.4e-5 of 0 and leave again before they get
     // there: at ln(E / b) = -0.0603 + ln rho in the first of them. Damped steps alone end at
-    // ln(kappa) = -0.073862741141, so that WA = exp(0.073862741141) / rho. The others are as near,
-    // or plain steps lead away from them: the largest slope in the second is -3.05.
+    // ln(kappa) = -0.073862741141, so that WA = exp(0.073862741141) / rho. In the other cases the
+    // function comes as near to 0, or plain steps lead away from the fixed point: the largest slope
+    // in the second case is -3.05.
     let (b, spare, f, r, d, c) =
         (39, 0.3783878296132342, 0.2568703899943904, 0.9704417459411419, 35, 6);
     let drive = Drive::new(b, spare).unwrap();

@@ -29,8 +29,8 @@ pub struct Greedy {
     harmonic: Vec<f64>,
     /// b (H_b - H_j) - (b - j) = sum of (b - i) / i over i > j, j = 0..b.
     lost: Vec<f64>,
-    /// The logarithm of the slope of WA over alpha between two levels, where it is straight:
-    /// of 1 / ((b - j) / j - (H_b - H_j)) = 1 / (sum of (i - j) / (i j) over i > j), j = 0..b.
+    /// The logarithm of the slope of WA over alpha between two levels, where WA is linear. For j =
+    /// 0..b the slope is 1 / ((b - j) / j - (H_b - H_j)) = 1 / (sum of (i - j) / (i j) over i > j).
     log_slope: Vec<f64>,
 }
 

@@ -111,7 +111,8 @@ impl Pools {
         Ok(Separation { write_amplification: written.max(1.0), residual, pools })
     }
 
-    /// The spare space that classes with these alpha_k - 1 take, alpha - 1.
+    /// The spare space of all classes together, as alpha - 1. `excesses` has alpha_k - 1 of each
+    /// class.
     fn sum(&self, excesses: &[f64]) -> f64 {
         self.classes.iter().zip(excesses).map(|((class, _), excess)| class.pages * excess).sum()
     }

@@ -5,7 +5,8 @@
 //! dm_b/dt = 1 - p_b - E m_b / rho,   E = sum p_i (b - i)
 //! ```
 //!
-//! with p_i the chance that the block taken has i valid pages, and time in collections a block.
+//! Here p_i is the chance that the block taken has i valid pages. The unit of time is one
+//! collection for each block.
 //!
 //! # Source
 //! Van Houdt 2013, equations (3) to (5).
@@ -49,7 +50,7 @@ impl Drift {
 pub(crate) fn greedy(drive: &Drive, valid: &[f64], drift: &mut [f64]) -> f64 {
     let (b, rho) = (drive.pages_per_block() as usize, drive.rho());
     let least = valid.iter().position(|&share| share > 0.0).unwrap_or(b);
-    // Blocks that fall below the level are taken at once: as many as lose a page on the level.
+    // Every block on the level that loses a page falls below the level, and is taken at once.
     let mut victim = vec![0.0; b + 1];
     let (level, share) = (least as f64, valid[least]);
     // E = b - j + x and x = E j m_j / (b rho).

@@ -1,15 +1,15 @@
 //! Mean fields: the limit of a drive for infinitely many blocks, as a distribution of valid pages.
 //!
-//! Read [`selection`] first, then [`uniform`], whose drift is that of [`transient`]; [`windowed`]
-//! stands by itself. [`hot_cold`] has blocks with two kinds of pages, and one frontier or two.
+//! Read [`selection`] first, then [`uniform`]; [`transient`] uses the same drift. [`windowed`] uses
+//! none of these. [`hot_cold`] has blocks with two kinds of pages, and one frontier or two.
 //!
-//! A policy that looks at valid pages alone is one function H(q): the chance that it takes one of
-//! the share q of blocks with the fewest. With it, blocks go down level by level. `uniform.rs` and
-//! `hot_cold/levels.rs` find each level from the one above by a bracketed root. Only the way to the
-//! steady state is integrated. Every answer carries the rest of the drift, and is refused above
-//! 1e-10. A model is a file with its documentation as `//!` header and an entry in `registry.rs`,
-//! which feeds the command, its help, Python and the reference. `docs/models.md` has the
-//! mathematics.
+//! A policy that looks at valid pages alone is one function H(q): the chance that its victim is
+//! among the share q of the blocks with the fewest valid pages. `uniform.rs` and
+//! `hot_cold/levels.rs` find the shares of blocks level by level, from full blocks down: each level
+//! follows from the one above by a bracketed root. Only the way to the steady state is integrated.
+//! Every answer has a residual, the largest drift that is left; above 1e-10 it is refused. A model
+//! is a file with its documentation as `//!` header and an entry in `registry.rs`, which feeds the
+//! command, its help, Python and the reference. `docs/models.md` has the mathematics.
 
 mod drift;
 pub mod hot_cold;

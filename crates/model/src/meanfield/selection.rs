@@ -34,7 +34,8 @@ pub enum Ties {
 /// A victim policy that looks at nothing but valid pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// The best of `d` random blocks and of `c` stored ones, of which the next best are stored.
+    /// The best of `d` random blocks and of `c` stored blocks. The `c` next best of these blocks
+    /// are stored.
     DChoices {
         /// Blocks drawn a collection.
         d: u32,
@@ -43,7 +44,7 @@ pub enum Selection {
     },
     /// A block with the fewest valid pages.
     Greedy {
-        /// The choice among equals. Where all pages are alike it makes no difference.
+        /// The choice among equals. If all pages are alike, the choice makes no difference.
         ties: Ties,
     },
 }
@@ -52,8 +53,9 @@ impl Selection {
     /// d choices with memory.
     ///
     /// # Errors
-    /// d outside 1 to [`MOST_CHOICES`], c above [`MOST_STORED`], and d = 1 with memory. A
-    /// collection then takes the drawn block or a stored one, and the stored blocks never settle.
+    /// d outside 1 to [`MOST_CHOICES`], c above [`MOST_STORED`], and d = 1 with memory. With d = 1
+    /// and memory, a collection takes the drawn block or a stored one, and the stored blocks never
+    /// settle.
     pub fn d_choices(d: u32, c: u32) -> Result<Self, ModelError> {
         if !(1..=MOST_CHOICES).contains(&d) {
             return Err(ModelError::new(

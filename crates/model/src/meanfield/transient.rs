@@ -137,7 +137,8 @@ impl Course {
         Ok(course)
     }
 
-    /// Fills slope number `at` with the derivatives by drive writes in `state`.
+    /// Fills slope number `at` with the derivatives of `state` by drive writes. Returns E, host
+    /// writes between collections.
     fn slope_at(&mut self, at: usize, state: &[f64]) -> f64 {
         let last = state.len() - 1;
         let slope = &mut self.slopes[at];

@@ -31,14 +31,15 @@ use crate::{Drive, ModelError, root};
 pub struct FixedPoint {
     /// Page programs for each host write.
     pub write_amplification: f64,
-    /// The largest drift of any share of blocks that is left, in the time of one collection for
+    /// The largest drift that is left in any share of blocks, in the time of one collection for
     /// each block.
     pub residual: f64,
     /// Share of blocks with i valid pages just before a collection, i = 0..b.
     pub valid: Vec<f64>,
     /// Chance that the block taken has i valid pages, i = 0..b.
     pub victim: Vec<f64>,
-    /// Chance that the least number of valid pages in memory is i; `None` without memory.
+    /// Chance that the stored block with the fewest valid pages has i of them; `None` without
+    /// memory.
     pub memory: Option<Vec<f64>>,
 }
 
@@ -189,8 +190,8 @@ impl Levels {
     }
 }
 
-/// The largest drift of any share of blocks: Van Houdt's equations (3) and (4) as they stand, from
-/// the distribution alone.
+/// The largest drift of any share of blocks. It is computed from the distribution alone, by Van
+/// Houdt's equations (3) and (4).
 fn residual(drive: &Drive, selection: &Selection, valid: &[f64]) -> f64 {
     let mut drift = vec![0.0; valid.len()];
     match *selection {

@@ -65,8 +65,9 @@ struct Window {
     window: f64,
     /// C_i, chance to enter with at least i valid pages, i = 0..b + 1.
     enter: Vec<f64>,
-    /// The level j, and x, the probability that a block there loses a page before it is taken.
+    /// The level j.
     level: usize,
+    /// x, the probability that a block at level j loses a page before it is taken.
     lose: f64,
 }
 

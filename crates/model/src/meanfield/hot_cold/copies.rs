@@ -23,12 +23,12 @@ pub(super) struct Stream {
     front: Vec<Vec<f64>>,
 }
 
-/// The chance of a state of the frontier below which the state does not matter.
+/// A state of the frontier does not matter if its chance is below this.
 const RARE: f64 = 1e-16;
 
 impl Stream {
-    /// The stream where `copied` are the victims among blocks of copies, of which the share
-    /// `sorted` is sorted.
+    /// The stream of copied pages. `copied` are the victims among blocks of copies. The share
+    /// `sorted` of these blocks is sorted.
     pub(super) fn new(
         levels: &Levels,
         succession: Succession,
@@ -136,7 +136,7 @@ fn front(i: usize, shares: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
         front[i * width + h] = shuffled;
         sorted[h] = in_order;
     }
-    // With one page less: the page left out is any of the n, of which k are hot.
+    // From n pages to n - 1: the page that is left out is any of the n pages, of which k are hot.
     for n in (1..=i).rev() {
         let (shorter, longer) = front.split_at_mut(n * width);
         let shorter = &mut shorter[(n - 1) * width..];

@@ -21,7 +21,8 @@ pub(super) fn at(i: usize, h: usize) -> usize {
     i * (i + 1) / 2 + h
 }
 
-/// The share of the collections below which a level counts as never reached.
+/// A level counts as never reached if less than this share of the collections takes a block at or
+/// below the level.
 const NEGLIGIBLE: f64 = 1e-18;
 
 /// The way in which collections take blocks from a level.
@@ -139,8 +140,9 @@ impl Levels {
         Ok(Leave::Hazard(root::find("hazard", 0.0, most, surplus)?))
     }
 
-    /// Blocks and victims of level `i`, from its `inflow`, which becomes the next lower level's;
-    /// returns the share of blocks there and the share that goes down.
+    /// Computes the blocks and the victims of level `i` from its `inflow`, and replaces `inflow` by
+    /// that of the level below. Returns the share of blocks on level `i` and the share that goes
+    /// down.
     fn leave_down(&mut self, i: usize, inflow: &mut Vec<f64>) -> (f64, f64) {
         let (hot, cold) = self.rates;
         let mut lower = vec![0.0; i];
@@ -169,8 +171,8 @@ impl Levels {
         (mass, down)
     }
 
-    /// The victims among blocks that are born full in the shares `births`, with the hazards that
-    /// [`Levels::fall`] found.
+    /// The victims among blocks of which the share `births[h]` is born full with h hot pages. The
+    /// hazards are those that [`Levels::fall`] found.
     pub(super) fn victims_of(&self, births: &[f64]) -> Vec<f64> {
         let mut only = Self {
             taken: None,

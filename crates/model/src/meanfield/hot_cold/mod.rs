@@ -111,8 +111,8 @@ pub fn solve(
 
 /// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that
 /// make a sorted block, shares of the collections that make a block with h hot pages]. With two
-/// frontiers these are the blocks of copies alone, as shares of all collections. If hardly anything
-/// is copied, the content of such blocks matters little, and has few exact digits.
+/// frontiers only collections that make a block of copies count, as shares of all collections. If
+/// hardly anything is copied, the content of such blocks matters little, and has few exact digits.
 struct Model<'a> {
     drive: &'a Drive,
     selection: &'a Selection,
@@ -180,14 +180,15 @@ impl<'a> Model<'a> {
         Ok(std::iter::once(rate).chain(shares).collect())
     }
 
-    /// The content of blocks of copies, and the share of them that is sorted.
+    /// The share of blocks of copies that is sorted, and the chances of h hot pages in a block of
+    /// copies.
     fn copies(&self, x: &[f64]) -> (f64, Vec<f64>) {
         let copied = self.levels.victims_of(&x[2..]);
         let succession = Succession::new(&self.levels, self.selection);
         if succession.levels.is_empty() {
             return (0.0, self.host.clone());
         }
-        // If rounding loses the blocks of copies or the sorted ones, their share does not matter.
+        // If rounding leaves no blocks of copies, the share of sorted ones does not matter.
         let sorted = (x[1] / vector_share(self.frontier, x[0])).clamp(0.0, 1.0);
         let sorted = if sorted.is_nan() { 0.0 } else { sorted };
         let stream = Stream::new(&self.levels, succession, &copied, sorted);
@@ -221,7 +222,7 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// The largest imbalance, from the shares of blocks and the victims alone.
+    /// The largest imbalance, computed from the shares of blocks and of victims alone.
     fn imbalance(&self, x: &[f64], births: &[f64]) -> f64 {
         let Levels { b, mass, victim, .. } = &self.levels;
         let b = *b;
@@ -260,7 +261,8 @@ fn of_host(x: &[f64]) -> f64 {
     x[0].exp()
 }
 
-/// The share of the collections that make one of the blocks in the vector, at ln(E / b) = `rate`.
+/// The share of the collections whose blocks the vector of [`Model`] describes, at ln(E / b) =
+/// `rate`.
 fn vector_share(frontier: Frontier, rate: f64) -> f64 {
     match frontier {
         Frontier::Single => 1.0,

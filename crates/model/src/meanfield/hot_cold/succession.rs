@@ -39,7 +39,7 @@ pub(super) struct Succession {
     pub(super) dependence: Option<Dependence>,
 }
 
-/// The chance, given that a victim has valid pages, below which a level does not matter.
+/// A level does not matter if its chance, given that a victim has valid pages, is below this.
 const RARE: f64 = 1e-13;
 /// A chance of a level that is below this may be nothing but the rounding of a difference.
 const ROUNDING: f64 = 1e-15;
@@ -78,15 +78,17 @@ impl Succession {
     }
 }
 
-/// Chances of the next level given the last, over levels that matter (at 1 and on) and empty
-/// victims (at 0), which add nothing to what is copied and are passed over.
+/// Chances of the next level given the last one. Index 0 stands for empty victims, which add no
+/// copies and are passed over. The indices from 1 on stand for the levels that matter.
 pub(super) struct Dependence {
     /// The chance of a level below the last one.
     drawn: Vec<f64>,
     /// The chance of the same level.
     same: Vec<f64>,
-    /// The chance of a level above: factors of the last level and of the next one, two of each.
+    /// The two factors of the last level in the chance of a level above it. That chance is the sum
+    /// of two products, each of a factor in `from` and a factor in `to`.
     from: [Vec<f64>; 2],
+    /// The two factors of the next level in the chance of a level above the last one.
     to: [Vec<f64>; 2],
 }
 
@@ -128,7 +130,7 @@ impl Dependence {
                 column(&|i| ratio(q[i] - below(q, 0.0, i), chances[i])),
                 column(&|i| ratio(one[i] - below(&one, 0.0, i), chances[i])),
             ],
-            // No level above lies at 0, so the levels below it do not matter.
+            // Level 0 is above no other level, so its entries in `to` do not matter.
             to: [
                 column(&|j| (below(&b, 0.0, j) - b[j]).max(0.0)),
                 column(&|j| (below(&k, 0.0, j) - k[j]).max(0.0)),
