@@ -138,7 +138,7 @@ pub struct Span {
     pub begin_ns: u64,
     /// The time at which the work ended.
     pub end_ns: u64,
-    /// The bus or the cells.
+    /// The part of the drive that worked: the bus or the cells.
     pub place: Place,
     /// The channel.
     pub channel: u32,
@@ -164,7 +164,7 @@ pub struct Stint {
     pub begin_ns: u64,
     /// The time at which the work ended.
     pub end_ns: u64,
-    /// The bus or the cells.
+    /// The part of the drive that worked: the bus or the cells.
     pub place: Place,
     /// The number of the die in the drive.
     pub die: u32,

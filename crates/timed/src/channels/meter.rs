@@ -62,8 +62,8 @@ pub struct ChannelMeter {
     /// request enter this channel.
     #[snapshot(skip)]
     pub elsewhere: Option<Position>,
-    /// The number of the request that arrived last, and the step of the event if the desk handles
-    /// events one by one; else 0.
+    /// The number of the request that arrived last, and the step within the event. The step is 0
+    /// unless the desk handles events one by one.
     pub latest: (u64, u32),
     /// The die that is being served.
     #[snapshot(skip)]

@@ -24,7 +24,7 @@ use crate::observer::Observer;
 use crate::ops::{DieQueues, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
-/// The state of a drive's life. Only collections change it.
+/// The state of a drive's life. Only collections change this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Life {
     /// No block is worn out.

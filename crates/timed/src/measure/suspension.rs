@@ -14,8 +14,8 @@ pub struct Refused {
     pub erases: u64,
     /// The number of programs.
     pub programs: u64,
-    /// The longest remaining time of one of them when the first operation began to wait, in
-    /// nanoseconds.
+    /// The longest time that such an erase or program had left when the first operation began to
+    /// wait for it, in nanoseconds.
     pub longest_ns: u64,
 }
 

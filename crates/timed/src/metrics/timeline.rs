@@ -43,7 +43,7 @@ impl Timeline {
     }
 
     /// Notes a measured request that is done. If the window follows the slowest request, and this
-    /// one is slower than all before, the window moves to its end.
+    /// request is slower than all before, the window moves to the end of this request.
     pub fn measured(&mut self, arrived_ns: u64, completed_ns: u64) {
         let Some(search) = &mut self.search else { return };
         let response_ns = completed_ns - arrived_ns;
