@@ -474,7 +474,8 @@ impl Host {
     /// A run fails if more requests in a row than this number stay in the cache, and if they also
     /// take at least [`Host::MOST_UNSEEN_NS`]. With usual settings this does not happen.
     const MOST_UNSEEN: u64 = 4_000_000;
-    /// The least time of such a row of requests on the host's clock, in nanoseconds.
+    /// A run fails only if such requests take at least this time on the host's clock, in
+    /// nanoseconds.
     const MOST_UNSEEN_NS: u64 = 60_000_000_000;
 
     fn check(&self) -> Result<(), Fault> {

@@ -192,10 +192,10 @@ impl Pools {
         Ok(self.classes.iter().map(|class| excess(class, price)).collect())
     }
 
-    /// Logarithms of two prices with the right one between them, if all classes are written. If the
-    /// spare space is divided equally, a little more of it gains exp(`equal`) under uniform writes.
-    /// The two prices are then the gains of the class that gains least and of the class that gains
-    /// most.
+    /// Logarithms of two prices. If all classes are written, the right price lies between them. The
+    /// two prices are the gains of a little more spare space in the class that gains least and in
+    /// the class that gains most, if the spare space is divided equally. Under uniform writes this
+    /// gain is exp(`equal`).
     fn prices(&self, equal: f64) -> (f64, f64) {
         let rates = || self.classes.iter().filter(|(class, _)| class.writes > 0.0).map(|c| c.1);
         let least = equal + rates().fold(f64::INFINITY, f64::min);

@@ -141,8 +141,8 @@ impl Levels {
     }
 
     /// Computes the blocks and the victims of level `i` from its `inflow`, and replaces `inflow` by
-    /// that of the level below. Returns the share of blocks on level `i` and the share that goes
-    /// down.
+    /// the inflow of the level below. Returns the share of blocks on level `i`, and the share that
+    /// goes down.
     fn leave_down(&mut self, i: usize, inflow: &mut Vec<f64>) -> (f64, f64) {
         let (hot, cold) = self.rates;
         let mut lower = vec![0.0; i];

@@ -59,7 +59,9 @@ impl Succession {
         Self { levels: matter, chance, dependence }
     }
 
-    /// Fills `next` with the chances of the next level that matters, from chances of the last one.
+    /// Fills `next` with the chances of the levels of the next victim with valid pages, computed
+    /// from `last`, the chances for the victim with valid pages before it. Both lists have an entry
+    /// for each level that matters, and the same sum.
     pub(super) fn step(&self, last: &[f64], next: &mut [f64]) {
         let total: f64 = last.iter().sum();
         let mut sum = 0.0;
@@ -78,8 +80,9 @@ impl Succession {
     }
 }
 
-/// Chances of the next level given the last one. Index 0 stands for empty victims, which add no
-/// copies and are passed over. The indices from 1 on stand for the levels that matter.
+/// Chances of the next victim's level given the level of the last victim. Index 0 stands for empty
+/// victims, which add no copies and are passed over. The indices from 1 on stand for the levels
+/// that matter.
 pub(super) struct Dependence {
     /// The chance of a level below the last one.
     drawn: Vec<f64>,
