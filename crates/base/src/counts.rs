@@ -1,4 +1,4 @@
-//! Counts: numbers that only grow, of which differences are measured.
+//! Counts: numbers that only grow. Measurements are differences of counts.
 //!
 //! A count is declared once, as a field with its text. The struct derives [`Counts`], and
 //! differences, sums, results and all that people see of a count are made from the declaration:
@@ -36,8 +36,8 @@ pub use flashgc_derive::Counts;
 
 /// Counts up to a moment.
 ///
-/// The derive takes each field by its own rule. A field with `#[counts(now)]` is a number of the
-/// moment: [`Counts::since`] does not subtract it, and no list has it.
+/// The derive applies to each field the rule of the field's type. A field with `#[counts(now)]` is
+/// a number of the moment: [`Counts::since`] does not subtract it, and no list has it.
 pub trait Counts: Sized {
     /// Returns the counts since `earlier`.
     #[must_use]
@@ -47,7 +47,7 @@ pub trait Counts: Sized {
     #[must_use]
     fn plus(&self, other: &Self) -> Self;
 
-    /// Returns the sums of `all`; `None` if there are none.
+    /// Returns the sums of `all`; `None` if `all` is empty.
     fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|sum, value| sum.plus(&value))
     }
@@ -55,8 +55,8 @@ pub trait Counts: Sized {
 
 /// A count as people see it.
 ///
-/// The words of a field, `#[counts(WORD = "...")]`, give the members that do not follow from the
-/// field's name.
+/// Words in `#[counts(WORD = "...")]` set the members that do not follow from the name of the
+/// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The name in results.
@@ -72,10 +72,11 @@ pub struct Count {
     pub stat: &'static str,
 }
 
-/// Counts by name. The derive of [`Counts`] makes them of a struct whose fields are `u64`, or lists
-/// themselves: a field with `#[counts(flat)]` stands for its counts.
+/// Counts with their names. The derive of [`Counts`] implements this trait for a struct whose
+/// fields are `u64`, or implement this trait and are marked `#[counts(flat)]`. The list has the
+/// counts of a flat field in place of the field.
 pub trait Listed: Counts {
-    /// The text of the struct.
+    /// The documentation of the struct.
     const TEXT: &'static str;
     /// The number of counts.
     const LENGTH: usize;
@@ -86,11 +87,12 @@ pub trait Listed: Counts {
     /// Returns the numbers in their order.
     fn numbers(&self) -> Vec<u64>;
 
-    /// Returns counts made from the first of these numbers; `None` if there are too few.
+    /// Takes the numbers of the list, in its order, and returns counts made of them; `None` if
+    /// there are too few numbers.
     fn of(numbers: &mut dyn Iterator<Item = u64>) -> Option<Self>;
 }
 
-/// Sums stop at the largest number, because the counts in a file may be any numbers.
+/// A sum saturates at the largest number, because the counts in a file may be any numbers.
 impl Counts for u64 {
     fn since(&self, earlier: &Self) -> Self {
         self - earlier
@@ -122,7 +124,7 @@ impl<T: Counts + Clone> Counts for Option<T> {
     }
 }
 
-/// Counts of several parts, the same number of parts on both sides.
+/// The counts of each of several parts. Both lists have the same number of parts.
 impl<T: Counts> Counts for Vec<T> {
     fn since(&self, earlier: &Self) -> Self {
         self.iter().zip(earlier).map(|(now, earlier)| now.since(earlier)).collect()

@@ -9,18 +9,19 @@ thread_local! {
     static OF_HELPERS: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// Returns the processor time that this thread has used, and its helpers so far.
+/// Returns the processor time that this thread has used, plus the times of its helpers that were
+/// given to [`add_helper`].
 pub fn time() -> Duration {
     of_thread() + OF_HELPERS.get()
 }
 
-/// Returns the processor time that this thread has used, without helpers.
+/// Returns the processor time that this thread has used, without the time of its helpers.
 pub fn of_thread() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
-/// Counts the processor time of a helper for this thread.
+/// Adds the processor time of a helper to the total of this thread.
 pub fn add_helper(time: Duration) {
     OF_HELPERS.set(OF_HELPERS.get() + time);
 }

@@ -1,5 +1,5 @@
-//! Parts of results, described: the names, types and texts of their fields, of which other languages make their
-//! types.
+//! Descriptions of the parts of results: the name, type and text of each field. Other languages
+//! make their types from these descriptions.
 //!
 //! ```
 //! use flashgc_base::described::{Described, Field};
@@ -37,7 +37,8 @@ pub struct Field {
     pub is_optional: bool,
 }
 
-/// A part of a result. The derive reads the struct and its words for serde; fields that serde skips are left out.
+/// A part of a result. The derive reads the struct and its attributes for serde. It leaves out the
+/// fields that serde skips.
 pub trait Described {
     /// The documentation, each paragraph as one line.
     const TEXT: &'static str;

@@ -4,13 +4,14 @@
 //! ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]), locks
 //! ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
-//! It depends on nothing of ours, so that generators and trace readers need no translation layer.
+//! It depends on no other crate of ours but its derives, so generators and trace readers need no
+//! translation layer.
 
 // Derived code uses the name `flashgc_base`, also for types of this crate.
 extern crate self as flashgc_base;
 
-/// Returns an error with this text from the function if the condition holds. The error is a
-/// `String`, or is made of one.
+/// Returns an error from the calling function if the condition holds. The error is the text as a
+/// `String`, or is converted from it.
 #[macro_export]
 macro_rules! fail_if {
     ($condition:expr, $($message:tt)+) => {

@@ -1,17 +1,19 @@
-//! Deliberately wrong engines. A published figure that a wrong engine meets as well as the right
-//! one proves nothing; `flashgc reproduce --mutants` asks which figures tell them apart.
+//! Deliberately wrong engines. If a wrong engine meets a published figure as well as the right
+//! engine does, the figure proves nothing. `flashgc reproduce --mutants` finds the figures that
+//! tell the two engines apart.
 //!
-//! They exist with the feature `mutants` only. Without it [`on`] is the constant `false`, and the
-//! compiler removes them. A mutant is chosen for the whole process, while nothing runs.
+//! The faults exist only with the feature `mutants`. Without it [`on`] is the constant `false`, and
+//! the compiler removes them. A fault is chosen for the whole process, while nothing runs.
 
 /// A fault that the engine can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
-    /// A block's count of zombies is not lowered when the host overwrites one or takes a hint back.
+    /// A block's count of zombies is not lowered when the host overwrites a zombie or takes a hint
+    /// back.
     ZombieCountsStay,
     /// Writing a page back early (LDE) is weighed without the write that it saves later.
     LdeWithoutBenefit,
-    /// A log block is weighed without the blocks that are erased.
+    /// A log block is weighed without the cost of the blocks that its merge erases.
     VictimWithoutErase,
 }
 
@@ -42,7 +44,7 @@ mod chosen {
     /// The fault that was chosen, as a number; [`RIGHT`] for none.
     static CHOSEN: AtomicU8 = AtomicU8::new(RIGHT);
 
-    /// Gives the engine the fault `mutant`; without one the engine is right again.
+    /// Gives the engine the fault `mutant`; with `None` the engine is right again.
     pub fn choose(mutant: Option<Mutant>) {
         CHOSEN.store(mutant.map_or(RIGHT, |mutant| mutant as u8), Relaxed);
     }

@@ -6,7 +6,8 @@
 
 use std::fmt::Display;
 
-/// The characters around an option in a text, and between its key and a value. Nobody types them.
+/// `BEGIN` and `END` enclose an option in a text, and `VALUE` stands between its key and a value.
+/// Nobody types these characters.
 const BEGIN: char = '\u{1}';
 const END: char = '\u{2}';
 const VALUE: char = '\u{3}';
@@ -14,18 +15,19 @@ const VALUE: char = '\u{3}';
 /// The mark of an option that begins a message.
 const SUBJECT: char = '\u{4}';
 
-/// Returns the name of an option, for a message: `--gc-low`.
+/// Returns an option with its marks, for a message; a user sees `--gc-low`, for example.
 pub fn option(key: &str) -> String {
     format!("{BEGIN}{key}{END}")
 }
 
-/// Returns the name of an option that begins a message. It may come with the place of its value:
-/// `a.toml:2:1: gc_low`.
+/// Returns an option that begins a message, with its marks. A user may see the place of its value,
+/// too: `a.toml:2:1: gc_low`.
 pub fn subject(key: &str) -> String {
     format!("{BEGIN}{SUBJECT}{key}{END}")
 }
 
-/// Returns an option with a value, for a message: `--gc-low 3`.
+/// Returns an option and a value with their marks, for a message; a user sees `--gc-low 3`, for
+/// example.
 pub fn choice(key: &str, value: impl Display) -> String {
     format!("{BEGIN}{key}{VALUE}{value}{END}")
 }

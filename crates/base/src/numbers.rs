@@ -17,7 +17,7 @@ pub const SIZES: [(&str, u128); 11] = [
     ("PiB", 1 << 50),
 ];
 
-/// The most characters of a number, and the largest exponent.
+/// The largest number of characters of a number. Its exponent must not be larger, either.
 const LONGEST: usize = 40;
 
 /// The sizes of the smallest and the largest page, in bytes.
@@ -129,7 +129,7 @@ fn split(text: &str, takes: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !takes(c)).unwrap_or(text.len()))
 }
 
-/// Splits `text` into an exponent, `0` if there is none, and the rest.
+/// Splits `text` into an exponent and the rest. The exponent is `0` if `text` begins with none.
 fn exponent(text: &str) -> (&str, &str) {
     let none = ("0", text);
     let Some(power) = text.strip_prefix(['e', 'E']) else { return none };
@@ -198,7 +198,8 @@ pub fn with_unit(text: &str, units: &[(&str, u128)]) -> Result<f64, Unread> {
     }
 }
 
-/// Returns the hint for an unknown unit: a known one that differs only in capitals, or all of them.
+/// Returns the hint for an unknown unit: the known unit that differs only in capitals (`g` means
+/// `GiB`), else all known units.
 fn nearest_unit(unit: &str, units: &[&str]) -> String {
     let long = if unit.len() == 1 { format!("{unit}iB") } else { unit.to_string() };
     let same = |known: &str| known.eq_ignore_ascii_case(unit) || known.eq_ignore_ascii_case(&long);
@@ -237,7 +238,7 @@ pub fn share(text: &str) -> Result<f64, SpecError> {
 /// `page_size` bytes.
 ///
 /// # Errors
-/// The text is neither, or the size is not one of whole pages.
+/// The text is neither of them, or the size is no multiple of `page_size`.
 pub fn pages(text: &str, page_size: u64) -> Result<i128, SpecError> {
     if Number::read(text, "a size such as 64MiB, or pages")?.unit.is_empty() {
         return count(text);

@@ -1,6 +1,6 @@
-//! The questions of a collection to the host's memory, where both share a processor: which pages
-//! are cached there, whether they are dirty, and how likely each is to be written again. This
-//! module holds no cache: the host implements it.
+//! The questions of a collection to the host's memory, for systems in which both share a processor:
+//! which pages are cached there, whether they are dirty, and how likely each is to be written
+//! again. This module holds no cache: the host implements it.
 
 use crate::snapshot::Value;
 
@@ -48,9 +48,9 @@ pub trait Residency {
     fn follow_changes(&mut self);
 
     /// Appends to `pages` each page whose [`Residency::lookup`] may have changed since the last
-    /// drain, or since [`Residency::follow_changes`] at first, and forgets these pages. The host or
-    /// a collection may have changed it. Each page comes once, in an order that depends on the
-    /// history of the cache alone.
+    /// call, and forgets these pages. The first call reports the changes since
+    /// [`Residency::follow_changes`]. Changes by the host and by collections count alike. Each page
+    /// comes once, in an order that depends on the history of the cache alone.
     fn drain_changes(&mut self, pages: &mut Vec<u32>);
 }
 

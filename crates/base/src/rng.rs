@@ -1,5 +1,5 @@
-//! Random streams. Every component draws from its own, derived from the seed and its name, so that
-//! one component's draws never shift another's.
+//! Random streams. Every component draws from its own stream, derived from the seed and the
+//! component's name. So the draws of one component never shift those of another.
 
 use crate::snapshot::Value;
 
@@ -15,8 +15,8 @@ pub struct Stream {
 impl Stream {
     /// The stream of the component called `name` (for example `"victim"`) in a run with `seed`.
     pub fn new(seed: u64, name: &str) -> Self {
-        // The tag is the FNV-1a hash of the name. SplitMix64 then spreads the sum of the seed and
-        // the tag over the state.
+        // The tag is the FNV-1a hash of the name. The seed, multiplied by a constant, and the tag
+        // are combined with XOR. SplitMix64 spreads the result over the state.
         let tag = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });

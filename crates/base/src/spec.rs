@@ -5,8 +5,9 @@ use std::fmt;
 
 use crate::naming::{self, Keywords, Names};
 
-/// A wrong name or parameter: the fault in one line, and a hint. Both may have options that
-/// [`naming`](crate::naming) marks. The error shows them as keywords of a program.
+/// A wrong name or parameter: the fault in one line, and a hint. Both may contain options that
+/// [`naming`](crate::naming) marks. The error, written as text, shows these options as keywords:
+/// `gc_low=3`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.said(&Keywords))]
 pub struct SpecError {
@@ -39,8 +40,8 @@ impl SpecError {
     }
 }
 
-/// The hint for a word that is not among `known`: the nearest one if it is near, else all of them.
-/// Capitals do not count.
+/// The hint for a word that is not among `known`: the nearest known word if it is near, else all
+/// known words. Capitals do not count.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let word = word.to_lowercase();
@@ -116,8 +117,8 @@ pub trait Documented {
     }
 }
 
-/// Returns an error from the function if the condition holds. After the condition come the hint,
-/// and the message with all that [`format!`] puts into it.
+/// Returns an error from the function if the condition holds. The arguments after the condition are
+/// the hint, then the message and its values, as for [`format!`].
 #[macro_export]
 macro_rules! refuse_if {
     ($condition:expr, $hint:expr, $($message:tt)+) => {
@@ -134,14 +135,14 @@ pub struct Param {
     pub name: &'static str,
     /// The values that the parameter takes.
     pub kind: Kind,
-    /// The value if it is not given; `None` if it must be given.
+    /// The value if the parameter is not given; `None` if it must be given.
     pub default: Option<&'static str>,
     /// The meaning of the parameter and its unit, in a few words.
     pub help: &'static str,
 }
 
 impl Param {
-    /// Makes a parameter that takes a text in a form of its own.
+    /// Makes a parameter that takes any text; its owner reads the text.
     pub const fn text(name: &'static str, default: Option<&'static str>) -> Self {
         Self { name, kind: Kind::Text, default, help: "" }
     }
@@ -210,7 +211,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Returns the entry of this name in `entries`. In messages, `kind` says what the entries are.
+    /// Returns the entry of `entries` that has the name of this spec. `kind` says in messages what
+    /// the entries are.
     pub fn entry<'a, T>(
         &self,
         kind: &str,
@@ -339,8 +341,8 @@ impl Params {
             .collect()
     }
 
-    /// Returns the parameters without those of `names` that have the default that `declared` gives
-    /// them: the text leaves them out, and they can no longer be asked for.
+    /// Removes each parameter that is in `names` and has its default in `declared`. The text of the
+    /// spec then lacks the parameter, and its value can no longer be asked for.
     pub fn without_defaults(mut self, declared: &[Param], names: &[&str]) -> Self {
         let changed = self.changed(declared, names);
         self.values.retain(|(name, value)| {
@@ -349,7 +351,7 @@ impl Params {
         self
     }
 
-    /// The default of `param` as a text writes it, if it has one.
+    /// The default of `param`, written as in the text of a spec; `None` if it has no default.
     fn default_of(&self, param: &Param) -> Option<String> {
         let value = parse_value(&self.owner, param, param.default?).ok()?;
         Some(value.to_string())

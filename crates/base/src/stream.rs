@@ -11,7 +11,7 @@ pub const NO_STREAM: StreamId = StreamId::MAX;
 /// The largest number of streams.
 pub const MOST_STREAMS: usize = NO_STREAM as usize;
 
-/// The stream that an entry names.
+/// The stream that an entry of such a list names; `None` for [`NO_STREAM`].
 #[inline]
 pub fn named(entry: StreamId) -> Option<StreamId> {
     (entry != NO_STREAM).then_some(entry)

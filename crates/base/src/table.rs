@@ -6,7 +6,8 @@ use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
-/// Tables of at least this many bytes ask for huge pages and are rounded up to them.
+/// A table of at least this size, in bytes, asks for huge pages. Its size is rounded up to whole
+/// huge pages.
 const WORTH_HUGE_PAGES: u64 = 128 << 10;
 const HUGE_PAGE: u64 = 2 << 20;
 
@@ -33,7 +34,7 @@ pub struct Table<T> {
 }
 
 impl<T: Entry> Table<T> {
-    /// `len` entries, all 0, or `None` where the system has not that much memory.
+    /// A table of `len` entries, all 0; `None` if the system does not have enough memory.
     pub fn new(len: usize) -> Option<Self> {
         let bytes = Self::bytes_for(len);
         let memory = MmapMut::map_anon(usize::try_from(bytes).ok()?).ok()?;
@@ -44,8 +45,8 @@ impl<T: Entry> Table<T> {
         Some(Self { memory, len, entry: PhantomData })
     }
 
-    /// `len` entries, all `value`. If the system does not have that much memory, this ends the
-    /// process, as an allocation does. So check how much there is before.
+    /// A table of `len` entries, all `value`. If the system does not have enough memory, this ends
+    /// the process, as an allocation does. So the caller checks before how much memory there is.
     pub fn filled(len: usize, value: T) -> Self
     where
         T: Default + PartialEq,
@@ -91,7 +92,7 @@ impl<T: Entry> DerefMut for Table<T> {
 }
 
 /// Asks the processor to load `slice[index]`, soon to be written. Any index is fine: nothing is
-/// read, so a wrong one only wastes the request.
+/// read, so a wrong index only wastes the request.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,10 +1,10 @@
 //! Snapshots: the state of an object as bytes, and back.
 //!
-//! There are two ways to be saved. A [`Value`] is made from its bytes alone: numbers, lists,
+//! An object is saved in one of two ways. A [`Value`] is made from its bytes alone: numbers, lists,
 //! counters. A [`State`] is first made anew from its configuration, and then overwritten in place:
 //! a policy's parameters, a drive's shape and the type behind a trait object need no bytes. Both
-//! are derived from the declaration of the struct, where a word says which field is saved in
-//! another way, or not at all:
+//! are derived from the declaration of the struct. There, the attribute `#[snapshot(...)]` marks
+//! each field that is saved in another way, or not at all:
 //!
 //! ```
 //! use flashgc_base::snapshot::{State, Value};
@@ -32,11 +32,13 @@
 //!
 //! Bytes are little-endian. [`Writer`] and [`Reader`] count and hash them (XXH3), so that damage
 //! shows before anything is read. A reader knows the number of bytes, and makes nothing larger than
-//! they allow. It checks values that would break memory or loop for ever if wrong, but not whether
-//! every figure makes sense: owners audit the values that they have read.
+//! they allow. It checks values that could cause wrong accesses to memory or an endless loop if
+//! they were wrong. It does not check whether every figure makes sense: owners audit the values
+//! that they have read.
 //!
-//! Layers, policies, trackers, placements, pools, workloads, caches and drives must have [`State`],
-//! as their traits say; it has no default. A drive audits itself after reading.
+//! Layers, policies, trackers, placements, pools, workloads, caches and drives must implement
+//! [`State`], because their traits require it. There is no default implementation. A drive audits
+//! itself after reading.
 
 /// The version of the format of states. It is raised with every change of the format.
 pub const FORMAT: u32 = 21;

@@ -102,10 +102,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks a value that would do harm if wrong.
+    /// Checks that a condition on a value holds. It serves for values that would do harm if wrong.
     ///
     /// # Errors
-    /// `what`, if it does not hold.
+    /// A fault with the text `what`, if `holds` is false.
     pub fn check(&self, holds: bool, what: &str) -> Result<(), Fault> {
         if holds { Ok(()) } else { Err(Fault::new(what)) }
     }

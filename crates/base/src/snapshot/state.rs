@@ -36,8 +36,8 @@ impl<S: State + ?Sized> State for &mut S {
     }
 }
 
-/// A part that may be absent. The configuration decides if it is there, so a restored object must
-/// agree.
+/// A part that may be absent. The configuration decides whether it is there. So restoring fails if
+/// only one of the saved and the restored object has the part.
 impl<S: State> State for Option<S> {
     fn save(&self, to: &mut Writer<'_>) {
         self.is_some().put(to);
@@ -55,7 +55,8 @@ impl<S: State> State for Option<S> {
     }
 }
 
-/// A list of parts. The configuration fixes its length, so a restored object must have the same.
+/// A list of parts. The configuration fixes its length, so the saved and the restored list must
+/// have the same length.
 impl<S: State> State for [S] {
     fn save(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);

@@ -9,10 +9,10 @@ use hashbrown::HashMap;
 
 use super::{Fault, Reader, Writer};
 
-/// The most entries for which room is made before they are read.
+/// The largest number of entries for which memory is reserved before they are read.
 const ROOM: usize = 1 << 12;
 
-/// Plain data that are written as bytes, at least one, and made from these bytes.
+/// Plain data that are written as bytes, at least one byte, and made from these bytes again.
 pub trait Value: Sized {
     /// Writes the bytes of this value.
     fn put(&self, to: &mut Writer<'_>);
@@ -39,7 +39,7 @@ pub trait Value: Sized {
         Ok(())
     }
 
-    /// Reads `count` values. The reader has at least as many bytes.
+    /// Reads `count` values. The reader has at least `count` bytes left.
     ///
     /// # Errors
     /// The errors of [`Value::take`].
@@ -200,8 +200,8 @@ impl<T: Value> Value for VecDeque<T> {
     }
 }
 
-/// The entries of every saved heap are different, so a heap gives them in the same order, however
-/// they are arranged.
+/// No two entries of a saved heap are equal. So a restored heap gives them in the same order, even
+/// if they are arranged differently inside it.
 impl<T: Value + Ord> Value for BinaryHeap<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);

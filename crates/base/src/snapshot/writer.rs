@@ -52,7 +52,7 @@ impl<'a> Writer<'a> {
     /// Ends the snapshot. Returns its length in bytes and their XXH3.
     ///
     /// # Errors
-    /// The first error of writing; an object that cannot be saved.
+    /// The first error of writing, or the reason why an object cannot be saved.
     pub fn finish(mut self) -> io::Result<(u64, u64)> {
         self.pass_on();
         match self.failed {
