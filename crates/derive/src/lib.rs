@@ -1,8 +1,9 @@
-//! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as
-//! bytes (`snapshot`) and the arithmetic of counts (`counts`).
+//! The derives of `flashgc_base`. From the declaration of a struct they make the code that writes
+//! an object's state as bytes (`snapshot`), the arithmetic of counts (`counts`), and the
+//! descriptions of results (`described`).
 //!
-//! A field without a word is saved as a value. So a new field is saved, has a word that says
-//! something else, or does not compile.
+//! A field of a state without `#[snapshot(...)]` is saved as a value. So a new field is saved, has
+//! a word that says otherwise, or does not compile.
 
 mod counts;
 mod described;
@@ -21,7 +22,7 @@ use syn::{
 /// Each field may have a word, `#[snapshot(WORD)]`:
 ///
 /// - none: a value, which is replaced;
-/// - `table`: values that are overwritten at the length they have;
+/// - `table`: a list of values that are overwritten, while the length of the list stays;
 /// - `tables`: a list of such tables;
 /// - `state`: a state itself;
 /// - `skip`: not saved, since it belongs to the configuration or follows from the rest.
@@ -40,7 +41,7 @@ pub fn state(input: TokenStream) -> TokenStream {
 /// fields, in their order. A field with `#[snapshot(skip)]` is left out, and gets its default. The
 /// struct may have `#[snapshot(then = METHOD)]`, which completes and checks it. The bytes of an
 /// enum are the number of the variant, then its fields. A variant with fewer fields than the
-/// longest one has defaults in place of the rest.
+/// longest variant has defaults in place of the missing fields.
 #[proc_macro_derive(Value, attributes(snapshot))]
 pub fn value(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -54,7 +55,7 @@ pub fn counts(input: TokenStream) -> TokenStream {
     counts::derived(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Derives `Described`: see there.
+/// Derives `Described`; the documentation of that trait says more.
 #[proc_macro_derive(Described, attributes(serde))]
 pub fn described(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -133,8 +134,8 @@ fn state_of(input: &DeriveInput) -> Result<Code> {
     let Words { named, then, refused } = Words::of(input)?;
     let Parts { values, table, tables, states, .. } = Parts::of(&data.fields)?;
     let mut generics = input.generics.clone();
-    // A type parameter of a field that is a state must be a state, unless the struct bounds it
-    // otherwise.
+    // If a field is saved as a state and its type has a type parameter, the parameter must be a
+    // state, too. A bound that the struct declares itself stays.
     for (field, member) in data.fields.iter().zip(data.fields.members()) {
         let ty = &field.ty;
         let text = quote!(#ty).to_string();
