@@ -14,7 +14,7 @@ use crate::host_commands::HostCommands;
 use crate::swapping::Swapping;
 use crate::touched::Touched;
 
-/// A drive that a run steps to exact positions.
+/// A drive that a run moves step by step to exact positions in its workload.
 pub trait Drive: State + Send {
     /// Returns the translation layer.
     fn layer(&self) -> &dyn Translation;
@@ -122,7 +122,7 @@ pub struct CountingDrive {
     hinted_pages: Vec<u32>,
 }
 
-/// Checks that the rest of `batch`, of which `done` commands are done, makes sense.
+/// Checks that `batch` is consistent, and that it has at least `done` commands.
 pub(crate) fn check_batch(batch: &Batch, done: usize) -> Result<(), Fault> {
     let commands = batch.pages.len();
     let in_order = batch.hints.is_sorted_by_key(|hint| hint.before)
@@ -290,8 +290,8 @@ impl CountingDrive {
         Ok(self.done > before)
     }
 
-    /// Counts the requests that a cache has served until the command `until` is next. Returns
-    /// `true` if `target` is reached with them.
+    /// Counts the requests that a cache has served before command `until` of the batch. Returns
+    /// `true` if these requests reach `target`.
     #[inline]
     fn count_served(&mut self, target: Extent, until: usize) -> bool {
         if !self.is_cached || self.served == self.batch.served.len() {
@@ -318,8 +318,8 @@ impl CountingDrive {
     }
 
     /// Returns the number of commands to ask for on the way to `target`. A cache serves about as
-    /// many requests as it sends commands. It must not serve many beyond `target`, because they
-    /// would be in its counts.
+    /// many requests as it sends commands. It must not serve many requests beyond `target`, because
+    /// its counts would include them.
     #[inline]
     fn commands_at_once(&self, target: Extent) -> usize {
         match (self.is_cached, target.unit) {
@@ -367,7 +367,7 @@ impl CountingDrive {
     }
 
     /// Executes the flush commands that come before the next command. Returns the number of the
-    /// command that the next flush comes before.
+    /// command before which the next flush comes.
     #[inline]
     fn flush(&mut self) -> usize {
         let is_due = |&&before: &&u32| before as usize <= self.done;
@@ -380,8 +380,8 @@ impl CountingDrive {
         next.map_or(self.batch.pages.len(), |&before| before as usize)
     }
 
-    /// Passes on the hints that come before the next command, and those taken back, in their order.
-    /// Returns the number of the command before which the next hints come.
+    /// Passes on, in their order, the hints that come before the next command, and the hints that
+    /// are taken back there. Returns the number of the command before which the next hints come.
     fn pass_on_hints(&mut self) -> Result<usize, DriveError> {
         let rest = &self.batch.hints[self.hinted..];
         if rest.is_empty() {
@@ -405,8 +405,8 @@ impl CountingDrive {
         Ok(next.unwrap_or(self.batch.pages.len()))
     }
 
-    /// Executes commands up to `end`. Runs between TRIMs go to the layer as one batch of writes,
-    /// since a read changes nothing. A layer that follows reads gets each of them.
+    /// Executes commands up to `end`. The commands between two TRIMs go to the layer as one batch
+    /// of writes, because a read changes nothing. A layer that follows reads gets every read.
     fn execute_mixed(
         &mut self,
         end: usize,
@@ -441,8 +441,8 @@ impl CountingDrive {
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
             if let Some(first) = self.unnoted_failure() {
-                // The failure came with the write after the `done` ones. Commands before it that
-                // are no writes are reads.
+                // The failure came with the write after the first `done` writes. The other commands
+                // before that write are reads.
                 let done = (first.counters.host_pages - host_pages) as usize;
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
                 let (until, _) = self.commands_until(self.done + before);
@@ -490,8 +490,9 @@ fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
     writes.truncate(kept);
 }
 
-/// Names the streams of `pages`, which the layer writes next. Returns the number of pages named:
-/// less than all if a page comes twice in different streams.
+/// Names the streams of `pages`, which the layer writes next. Returns the number of pages whose
+/// streams are named. It is less than all if a page comes twice in different streams, or if there
+/// are too many pages for one call.
 fn name(
     layer: &mut dyn Translation,
     pages: &[u32],

@@ -19,8 +19,8 @@ pub enum Unit {
     Writes,
     /// Calls of the victim policy.
     Collections,
-    /// Page commands of any kind, reads included: those of the workload, also behind a host's
-    /// cache.
+    /// Page commands of any kind, reads included. Behind a host's cache, the commands of the
+    /// application count.
     Commands,
 }
 
@@ -118,9 +118,10 @@ pub struct Plan {
     pub measured: Extent,
     /// The number of whole passes that are measured, for a trace.
     pub passes: Option<u64>,
-    /// The rule that ends the replays of a trace, unless its length is given.
+    /// The rule that ends the replays of a trace; `None` if the length of the run is given.
     pub rule: Option<Rule>,
-    /// The rule that ends the run of a workload without end, unless its length is given.
+    /// The rule that ends the run of a workload without end; `None` if the length of the run is
+    /// given.
     pub doubling: Option<Doubling>,
 }
 
@@ -128,7 +129,7 @@ pub struct Plan {
 /// or discards: ten seconds' worth of reads.
 const MOST_FOR_WRITES: u64 = 2_000_000_000;
 
-/// A trace has few writes if it has at least this many page commands for each page write.
+/// A trace with at least this number of page commands for each page write has few writes.
 const FEW_WRITES: u64 = 100;
 
 impl Pass {
@@ -150,7 +151,7 @@ impl Pass {
     /// Checks that the replays of a trace do not take too long to give the page writes of `warmup`
     /// and `measured`.
     fn check(self, warmup: Extent, measured: Extent) -> Result<(), SpecError> {
-        // A collection needs a page write at least.
+        // A collection needs at least one page write.
         let of = |extent: Extent| if extent.unit == Unit::Commands { 0 } else { extent.amount };
         let (before, after) = (of(warmup), of(measured));
         let needed = before.saturating_add(after);
@@ -183,8 +184,8 @@ impl Pass {
 
 impl Plan {
     /// Returns the extents of `warmup` and `length` on a drive of `logical_pages`, for a workload
-    /// that gives `pass` page commands a replay (`None` if it has no end). `commands` gives the
-    /// number of page commands that a number of first requests of the workload has.
+    /// that gives `pass` page commands a replay (`None` if it has no end). `commands(n)` gives the
+    /// number of page commands of the first n requests of the workload.
     ///
     /// # Errors
     /// A length or a warm-up that the workload cannot have; an error of `commands`.
@@ -275,7 +276,7 @@ impl Plan {
         Ok(Self { warmup: before, measured, passes, rule, doubling: None })
     }
 
-    /// Returns the plan of a run of a workload without end that is doubled until it has settled.
+    /// Returns the plan of a run that is doubled until it has settled. Its workload has no end.
     pub fn doubled(rule: Doubling) -> Self {
         let unit = Unit::Writes;
         let (warmup, all) = (rule.first / 2, rule.until(1));
@@ -285,8 +286,8 @@ impl Plan {
         }
     }
 
-    /// Returns the units that are measured when the run is lengthened for the `round`th time, from
-    /// 0.
+    /// Returns the length of round number `round` of the measurement, from 0. Each later round
+    /// lengthens the run.
     pub fn round(&self, round: u32) -> u64 {
         match &self.doubling {
             Some(rule) if round > 0 => rule.until(round + 1) - rule.until(round),

@@ -7,16 +7,17 @@
 
 use crate::stats::{half_width95, mean};
 
-/// The number of passes after which a trace is first looked at.
+/// The number of passes after which the rule first looks whether amplification has settled.
 const FIRST_LOOK: u64 = 20;
-/// The fewest passes that tell whether amplification has settled: the first look less its warm-up.
+/// The fewest measured passes that tell whether amplification has settled: those of the first look,
+/// without its warm-up.
 const FEWEST: usize = 12;
-/// The fewest passes with an interval.
+/// The fewest passes for which an interval is computed.
 const FEWEST_WITH_INTERVAL: usize = 4;
 /// The numbers of batches into which passes are divided. Neighbouring passes may be alike or
 /// alternate, so the widest interval over all numbers counts.
 pub(crate) const BATCHES: [usize; 3] = [20, 10, 5];
-/// Half of an interval that is exact enough, as a share of the mean.
+/// The largest half width of an interval that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.01;
 /// The error of a mean divided by the drift between its halves, for a transient that falls by a
 /// factor of e over the measured passes: (1 + u) / (2 (1 - u)) with u = e^(-1/2). A faster
@@ -81,14 +82,15 @@ pub fn level(values: &[f64]) -> Option<Level> {
         mean: mean(values),
         half: spread(values).hypot(TRANSIENT * drift),
         drift,
-        // Each half has half the passes, and two halves make a difference: its spread is twice that
-        // of the mean.
+        // Each half has half of the passes, and the drift is the difference of the two halves. So
+        // its spread is twice that of the mean.
         drift_half: 2.0 * spread(&own),
     })
 }
 
-/// Returns half the 95% interval of the mean of passes, from their variation: the widest of those
-/// of single passes and of each number of batches. It is infinite for fewer than four passes.
+/// Returns half the 95% interval of the mean of passes, from their variation. One interval is
+/// computed from single passes, and one from each number of batches; the widest counts. It is
+/// infinite for fewer than four passes.
 pub fn spread(values: &[f64]) -> f64 {
     let counts = std::iter::once(values.len()).chain(BATCHES);
     counts.filter_map(|count| batched(values, count)).reduce(f64::max).unwrap_or(f64::INFINITY)
@@ -128,7 +130,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The number of passes that most runs take: that of the second look.
+    /// The number of passes that most runs take: the number at the second look.
     pub const USUAL: u64 = FIRST_LOOK + FIRST_LOOK / 4;
 
     /// Returns how many of `passes` passes are warm-up: whole ones, and never all.
@@ -136,8 +138,8 @@ impl Rule {
         ((passes as f64 * self.warmup).ceil() as usize).min(passes.saturating_sub(1))
     }
 
-    /// Returns the numbers of passes after which a run is looked at: each a quarter above the one
-    /// before.
+    /// Returns the numbers of passes at the looks at a run. Each number is a quarter above the
+    /// number before.
     fn looks(&self) -> impl Iterator<Item = u64> {
         let first = FIRST_LOOK.max(self.fewest);
         let most = self.most;
@@ -157,7 +159,7 @@ impl Rule {
         before.is_some_and(|before| steady(before) && steady(passes))
     }
 
-    /// Returns `true` if a run whose passes had these figures needs another.
+    /// Returns `true` if a run whose passes had the figures `values` needs another pass.
     pub fn goes_on(&self, values: &[f64]) -> bool {
         let passes = values.len() as u64;
         let looked_at = self.looks().any(|look| look == passes);

@@ -7,9 +7,10 @@ use crate::settling::{FIRST_LOOK_BEFORE, Reach, SettlingLevel, level, writes_at}
 use crate::stats::{Interval, drift, exceeds_chance, halves};
 use crate::touched::Touched;
 
-/// Half of the interval of write amplification that is exact enough, as a share of the mean.
+/// The largest half width of an interval of write amplification that is exact enough, as a share of
+/// the mean.
 const PRECISION: f64 = 0.02;
-/// The number of intervals of a drive write.
+/// The number of intervals into which a drive write is divided.
 const INTERVALS: u64 = 32;
 
 /// The course of the writes before a measured part, on a drive whose pages all have data.
@@ -20,9 +21,9 @@ pub struct Preparation {
     written: u64,
     intervals: Vec<Interval>,
     touched: Touched,
-    /// The page writes at which the present half ends.
+    /// The number of page writes at which the present half ends.
     due: u64,
-    /// The page writes at the end of the last half.
+    /// The number of page writes at the end of the half before.
     half: u64,
     /// The number of times that a cold page was written in the second half that ended last.
     rewrites: Option<f64>,
@@ -49,8 +50,8 @@ impl Preparation {
         Self { written, ..Self::new(pages) }
     }
 
-    /// Returns the page writes so far, and about how many are needed to show that the drive has
-    /// settled.
+    /// Returns the number of page writes so far, and about the number that is needed to show that
+    /// the drive has settled.
     pub fn left(&self, reach: Reach) -> (u64, u64) {
         (self.written, self.needed(reach))
     }
@@ -91,8 +92,8 @@ impl Preparation {
         is_second
     }
 
-    /// Returns the number of times that a cold page was written. It is taken from the second half
-    /// of the writes until the last look, in proportion to the writes so far. Pages that nobody
+    /// Returns the number of times that a cold page was written. It is counted in the second half
+    /// of the writes before the last look, and scaled to all writes so far. Pages that nobody
     /// writes do not count.
     pub fn rewrites(&self) -> f64 {
         let (times, writes) = match self.rewrites {
@@ -108,9 +109,10 @@ impl Preparation {
         level(before, after)
     }
 
-    /// Returns `true` if the drive has settled. A cold page was written as often as `reach` asks,
-    /// so the state before counts no more. Write amplification moves neither within the second half
-    /// of the writes nor from the quarter before it, and is known to within 2%.
+    /// Returns `true` if the drive has settled. Three conditions must hold. A cold page was written
+    /// as often as `reach` asks, so the state before the writes counts no more. Write amplification
+    /// moves neither within the second half of the writes nor from the quarter before it, and is
+    /// known to within 2%.
     pub fn has_settled(&self, reach: Reach) -> bool {
         let is_calm =
             |level: SettlingLevel| !level.moves() && level.half() <= PRECISION * level.mean;
@@ -119,8 +121,8 @@ impl Preparation {
             && !drift(&[halves(&self.intervals).1.to_vec()]).is_some_and(exceeds_chance)
     }
 
-    /// Returns about how many page writes are needed to show that the drive has settled. It is more
-    /// than there were so far.
+    /// Returns about how many page writes are needed to show that the drive has settled. The number
+    /// is larger than that of the page writes so far.
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written.max(1) as f64;
         // Before the first half has ended, the number of rewrites is unknown.

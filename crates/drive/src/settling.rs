@@ -8,7 +8,7 @@ use crate::passes::BATCHES;
 use crate::stats::{Interval, batch_means, exceeds_chance, half_width95, halves, mean};
 use flashgc_ftl::placement::Remembers;
 
-/// Half of an interval that is exact enough, as a share of the mean.
+/// The largest half width of an interval that is exact enough, as a share of the mean.
 pub const PRECISION: f64 = 0.01;
 /// The least number of times that a cold page must be written in the measured part. Fewer than one
 /// page in fifty then lies where it lay before. A placement that remembers more needs more.
@@ -16,8 +16,8 @@ pub const FEWEST_REWRITES: f64 = 4.0;
 /// The drive writes at the first look at a run, where the shortest run ends. There are twice as
 /// many at each further look.
 pub const FIRST_LOOK: u64 = 20;
-/// The drive writes of the first look at the writes before a measured part. Later looks double,
-/// too.
+/// The number of drive writes at the first look at the writes before a measured part. It doubles at
+/// each later look.
 pub(crate) const FIRST_LOOK_BEFORE: u64 = 5;
 /// The most drive writes, unless another number is given.
 pub const MOST: u64 = 640;
@@ -95,9 +95,9 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<SettlingLevel
     Some(SettlingLevel { mean, spread, left, chance })
 }
 
-/// Returns the distance of the mean over a measured part from the level, in units of its distance
-/// from the reference, for a transient that falls as 1/t. `share` of the run is before the measured
-/// part, and its second half is the reference.
+/// Returns the distance of the measured mean from the final level, as a multiple of its distance
+/// from the mean of the reference. The transient falls as 1/t. `share` of the run is before the
+/// measured part, and its second half is the reference.
 fn off(share: f64) -> f64 {
     let measured = -share.ln() / (1.0 - share);
     let reference = 2f64.ln() / (share / 2.0);
@@ -152,20 +152,20 @@ pub struct Doubling {
     pub reach: Reach,
 }
 
-/// Returns the writes at look number `look` of looks that each have twice the writes of the one
-/// before, `first` at number 1.
+/// Returns the number of page writes at look number `look`. Look 1 is after `first` page writes,
+/// and each later look is after twice as many as the look before.
 pub(crate) fn writes_at(first: u64, look: u32) -> u64 {
     first.saturating_mul(1 << look.saturating_sub(1).min(63))
 }
 
 impl Doubling {
-    /// Returns the page writes of a run after this many looks.
+    /// Returns the number of page writes of a run at look number `looks`, from 1.
     pub fn until(&self, looks: u32) -> u64 {
         writes_at(self.first, looks)
     }
 
-    /// Returns `true` if a run of `written` page writes needs as many again. A reach that needs
-    /// more than the most page writes is not waited for. `moves`: the halves of the measured part
+    /// Returns `true` if a run of `written` page writes must be doubled. The run does not wait for
+    /// a reach that needs more than the most page writes. `moves`: the halves of the measured part
     /// differ.
     pub fn goes_on(
         &self,
@@ -177,8 +177,8 @@ impl Doubling {
         let Some(level) = level.filter(|_| written.saturating_mul(2) <= self.most) else {
             return false;
         };
-        // A placement may remember more than any run shows. Its pages must be written again all the
-        // same.
+        // A placement may remember more than any run shows. Even then its pages must be written
+        // again.
         let pages = Reach { rewrites: FEWEST_REWRITES.min(self.reach.rewrites), writes: 0 };
         let is_short = [self.reach, pages].iter().any(|reach| {
             let needed = reach.run_needed(written / 2, rewrites);
@@ -200,8 +200,8 @@ pub fn chance_of_all(levels: &[SettlingLevel]) -> f64 {
         / (levels.len() as f64).sqrt()
 }
 
-/// Returns the most that is left of the transients of several runs: the visible rest, or the rest
-/// that chance may hide if that is more.
+/// Returns the largest rest of the transients of several runs that is possible: the visible rest
+/// or, if that is more, the rest that chance may hide.
 pub fn most_left_of_all(levels: &[SettlingLevel]) -> f64 {
     let (shown, hidden) = (left_of_all(levels).abs(), chance_of_all(levels));
     if hidden.is_finite() { shown.max(hidden) } else { shown }

@@ -17,7 +17,7 @@ use crate::extent::Pass;
 /// A workload that can be opened once for each run.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Source: Send + Sync {
-    /// Returns the workload in full, as results record it.
+    /// Returns the full text of the workload, as results record it.
     fn canonical(&self) -> String;
 
     /// Returns the number of logical pages that the workload addresses, in whole blocks of
@@ -65,8 +65,8 @@ pub trait Source: Send + Sync {
     /// Returns the counts of one replay; `None` if the workload has no end.
     fn pass(&self) -> Option<Pass>;
 
-    /// Returns the page commands that are read for one replay of [`Self::open_changes`]; `None` if
-    /// the workload has no end.
+    /// Returns the number of page commands in one replay of [`Self::open_changes`]; `None` if the
+    /// workload has no end.
     fn changes(&self) -> Option<u64> {
         self.pass().map(|pass| pass.commands)
     }
@@ -107,8 +107,8 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// Returns `true` if `workload` is the path of a trace: it is no generator's spec, and there is
-/// such a file or it looks like a path.
+/// Returns `true` if `workload` is the path of a trace: it is no generator's spec, and such a file
+/// exists or the text looks like a path.
 pub fn is_trace(workload: &str) -> bool {
     let name = workload.split(':').next().unwrap_or_default().trim();
     let mut names = generators().iter().map(|info| info.name);
@@ -184,8 +184,8 @@ pub struct TraceReplay {
 }
 
 impl TraceReplay {
-    /// Reads the trace at `path` once, asking `go_on` now and then. `pages_per_block` gives the
-    /// pages of a block for the number of pages in the trace.
+    /// Reads the trace at `path` once, and asks `go_on` now and then whether to go on.
+    /// `pages_per_block` takes the number of pages in the trace and gives the pages of a block.
     ///
     /// # Errors
     /// The errors of [`TraceSource::load_with`]; a trace that touches less than one block.
@@ -308,8 +308,8 @@ impl Source for TraceReplay {
             pass.fill(&mut batch, 1 << 16).map_err(|WorkloadError(text)| fault(text))?;
             let (all, mut joints) = (batch.pages.len() as u32, batch.joints.iter().peekable());
             let begins = |command: &u32| joints.next_if_eq(&command).is_none();
-            // `end` is the index of the command with which the request after the last one that
-            // counts begins.
+            // `end` is the index of the command that begins the first request beyond those that
+            // count.
             if let Some(end) = (0..all).filter(begins).nth(left as usize) {
                 return Ok(commands + u64::from(end));
             }

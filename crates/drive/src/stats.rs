@@ -115,9 +115,9 @@ pub fn exceeds_chance((drift, half): (f64, f64)) -> bool {
 /// of batches.
 const NINETY_NINE: f64 = 1.44;
 
-/// Returns `true` if a drift is more than chance, for runs that each ended when their own drift was
-/// not. It uses a 99% interval: chance alone exceeds it in one of a hundred cases, and a 95%
-/// interval in one of twenty.
+/// Returns `true` if the drift of several runs together is more than chance. Each of these runs
+/// ended when its own drift was no more than chance. The function uses a 99% interval: chance alone
+/// exceeds it in one of a hundred cases, and a 95% interval in one of twenty.
 pub fn exceeds_chance_after_all((drift, half): (f64, f64)) -> bool {
     exceeds_chance((drift, NINETY_NINE * half))
 }
@@ -175,8 +175,8 @@ impl Rounds {
     }
 }
 
-/// Returns the rounds of the least steady of `runs`, each with its intervals; `None` if a run has
-/// too few for five rounds.
+/// Returns the rounds of the least steady run; `None` if a run has too few intervals for five
+/// rounds. `runs` holds the intervals of each run.
 pub fn rounds(runs: &[Vec<Interval>]) -> Option<Rounds> {
     let of_run = |intervals: &Vec<Interval>| {
         Rounds::of(<[f64; 5]>::try_from(batch_means(intervals, 5)).ok()?)

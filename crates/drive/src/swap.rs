@@ -1,5 +1,5 @@
 //! The drive under a virtual memory system. Page references go through a page cache, and dirty
-//! pages that leave it are written to flash. Collections there may know the pages in memory.
+//! pages that leave it are written to flash. Collections may know which pages are in memory.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::{Fault, State};
@@ -33,8 +33,8 @@ impl SwapSpec {
     /// that `plan` fits it.
     ///
     /// # Errors
-    /// A scheme that the mapping does not have, a cache of no or too many pages, a run in page
-    /// writes.
+    /// A scheme that the mapping does not have, a cache of no or too many pages, a run whose length
+    /// is in page writes.
     pub fn check(
         &self,
         logical_pages: u32,
