@@ -14,8 +14,8 @@ use flashgc_base::table::bytes_of;
 pub type BlockId = u32;
 
 /// Bit of a valid count that is set while the block may not be picked: it is open, or waits erased
-/// in a pool. A masked count is larger than that of every candidate, so a search for the minimum
-/// needs no second look.
+/// in a pool. With this bit, a count is larger than that of every candidate. So a search for the
+/// minimum need not ask whether a block may be picked.
 pub const NOT_A_CANDIDATE: u16 = 1 << 15;
 
 /// A store that outlives a block table. When the table is dropped, its columns move here for
@@ -86,7 +86,7 @@ impl BlockTable {
         bytes_of::<u16>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<bool>(blocks)
     }
 
-    /// N erased blocks, none of them a candidate.
+    /// A table of N erased blocks, none of which is a candidate.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
         Self {
@@ -189,7 +189,7 @@ impl BlockTable {
         &self.zombies
     }
 
-    /// Makes room for a history of blocks of `class`.
+    /// Begins to keep a history. Every block has the class `class` at first.
     pub(crate) fn keep_history(&mut self, class: Class) {
         self.history = Kept(Some(Box::new(History::new(self.blocks, class))));
     }
@@ -199,14 +199,14 @@ impl BlockTable {
     }
 
     /// The class for which each block was opened last, in order of block number. It is 0 for a
-    /// block that was never opened, and [`NO_CLASS`] on a drive without a placement. Blocks opened
-    /// in SLC mode do not count. Empty if no policy asks for a history.
+    /// block that was never opened, and [`NO_CLASS`] on a drive without a placement. Opening a
+    /// block in SLC mode does not change its class. Empty if no policy asks for a history.
     pub fn classes(&self) -> &[Class] {
         self.history().map_or(&[], |history| &history.classes)
     }
 
-    /// [`BlockTable::clock`] when each block was closed last, in order of block number. Empty if no
-    /// policy asks for a history.
+    /// The value of [`BlockTable::clock`] when each block was closed last, in order of block
+    /// number. Empty if no policy asks for a history.
     ///
     /// A block is closed when it becomes a candidate, which may be later than the program of its
     /// last page. The blocks of the first contents were closed at 0. A block that is no candidate
@@ -242,7 +242,7 @@ impl BlockTable {
         }
     }
 
-    /// Makes room for zombies.
+    /// Begins to count the zombies of each block.
     pub(crate) fn keep_zombies(&mut self) {
         self.zombies = vec![0; self.counts.len()];
     }
@@ -282,7 +282,7 @@ impl BlockTable {
         self.clock
     }
 
-    /// Lets `pages` programs pass on the clock.
+    /// Advances the clock by `pages` programs.
     #[inline]
     pub(crate) fn tick(&mut self, pages: u64) {
         self.clock += pages;

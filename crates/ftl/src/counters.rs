@@ -125,8 +125,9 @@ pub struct StreamTotals {
 }
 
 impl StreamTotals {
-    /// Returns the counts of a drive whose map is on flash. Its `writes` programmed translation
-    /// pages count as copies without a stream.
+    /// Returns the counts of a drive whose map is on flash. `writes` translation pages were
+    /// programmed. They are counted as host writes without a stream; here they become copies
+    /// without a stream.
     pub fn with_map(mut self, writes: u64) -> Self {
         let none = &mut self.streams[MOST_STREAMS];
         none.host_pages -= writes;

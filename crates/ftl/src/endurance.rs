@@ -17,7 +17,7 @@ pub struct EnduranceInfo {
     pub params: &'static [Param],
 }
 
-/// Most erases that a block bears.
+/// The largest number of erases that people may give as a parameter.
 const MOST: u64 = 1_000_000_000;
 
 const fn erases(name: &'static str, help: &'static str) -> Param {
@@ -238,8 +238,8 @@ mod tests {
         assert!(sample("77").2.iter().all(|&limit| limit == 77));
     }
 
-    /// Panics unless `expected` is the share of limits for which `is_meant` holds, to five standard
-    /// errors of 100 000 draws.
+    /// Draws 100 000 limits. Panics unless the share of them for which `is_meant` holds is
+    /// `expected`, within five standard errors.
     fn assert_share(text: &str, is_meant: impl Fn(u32) -> bool, expected: f64) {
         let limits = sample(text).2;
         let share = limits.iter().filter(|&&limit| is_meant(limit)).count() as f64 / 1e5;

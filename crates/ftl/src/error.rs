@@ -27,7 +27,7 @@ impl FtlError {
         }
     }
 
-    /// Collecting garbage frees nothing, for this reason.
+    /// The error that garbage collection frees no space, with the reason.
     #[cold]
     pub fn no_space(why: impl Into<String>) -> Self {
         FtlErrorKind::NoSpace(why.into()).into()

@@ -17,11 +17,11 @@ pub enum Frontier {
     /// erased and becomes the external frontier. If not, it becomes the new internal frontier, and
     /// the collector goes on. No pool of erased blocks.
     Double,
-    /// Host writes fill a block of their own, then the rest of the block that copies have filled in
-    /// part. A collection takes victims until their invalid pages make up a block. It compacts
-    /// them, the last one first: their valid pages fill one block after the other. One victim is
-    /// left erased, and the host writes to it first; the block that the copies have filled in part
-    /// follows. No pool of erased blocks.
+    /// Host writes fill their own block, then the rest of the block that copies have partly filled.
+    /// A collection takes victims until their invalid pages make up a block. It compacts the
+    /// victims, the last one first: their valid pages fill one block after the other. One victim is
+    /// left erased. The host writes first to this block, then to the block that the copies have
+    /// partly filled. No pool of erased blocks.
     Compact,
     /// One block for host writes and one for copies, taken from a pool of erased blocks in the
     /// order of the block allocation. The collector runs while the pool is at its low-water mark or

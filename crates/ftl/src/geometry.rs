@@ -96,7 +96,8 @@ impl Geometry {
     ) -> Result<Self, GeometryError> {
         check_spare(spare)?;
         let exact = logical_pages as f64 / (1.0 - spare) / f64::from(pages_per_block.max(1));
-        // The 1e-9 makes a quotient that is a whole number except for rounding that number.
+        // Without the two small terms, a quotient that rounding errors lift above a whole number
+        // would cost one more block.
         let blocks = (exact - exact * 1e-12 - 1e-9).ceil();
         if blocks > f64::from(u32::MAX) {
             return Err(GeometryError(format!(
@@ -138,8 +139,8 @@ impl Geometry {
         1.0 - f64::from(self.logical_pages) / self.physical_pages() as f64
     }
 
-    /// The spare factor that collections have while `kept` blocks stay erased. It is 0 if these are
-    /// all of the spare space.
+    /// The spare factor that collections have while `kept` blocks stay erased. It is 0 if these
+    /// blocks take all of the spare space.
     pub fn effective_spare(&self, kept: f64) -> f64 {
         let pages = (f64::from(self.blocks) - kept) * f64::from(self.pages_per_block);
         (1.0 - f64::from(self.logical_pages) / pages).max(0.0)

@@ -31,7 +31,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Bytes of the columns of this many blocks.
+    /// Bytes of the columns for `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         let blocks = blocks as usize;
         bytes_of::<Class>(blocks) + 2 * bytes_of::<u64>(blocks)
@@ -48,7 +48,7 @@ impl History {
         }
     }
 
-    /// `block` becomes a candidate at this time.
+    /// `block` becomes a candidate when the two clocks are at `clock` and `host_clock`.
     pub(crate) fn closed(&mut self, block: u32, clock: u64, host_clock: u64) {
         self.closed_at[block as usize] = clock;
         self.closed_at_host[block as usize] = host_clock;
@@ -56,8 +56,8 @@ impl History {
     }
 
     /// Checks the columns of a plane whose clocks stand at `clock` and `host_clock`. `class_of`
-    /// gives the class of a block as the frontiers of the placement know it; `None` for other
-    /// blocks.
+    /// gives the class of a block as the store knows it; `None` for a block that was opened in SLC
+    /// mode.
     ///
     /// # Errors
     /// The first difference.

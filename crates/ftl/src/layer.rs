@@ -4,7 +4,8 @@
 //! Every layer is a [`Layer`]. The counting drive drives one in batches
 //! ([`Translation`](crate::Translation)), a drive with a clock one step at a time
 //! ([`Stepwise`](crate::Stepwise)). A layer may lack a capability, so callers ask for it:
-//! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. No method does nothing by default.
+//! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. There are no default methods that do
+//! nothing.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::{State, Value};
@@ -19,7 +20,7 @@ use crate::geometry::Geometry;
 use crate::scheme::Duplicates;
 use crate::wear::Wear;
 
-/// A translation layer, whatever its mapping and its policies.
+/// A translation layer with any mapping and any policies.
 pub trait Layer: State + Send {
     /// The shape of the whole drive.
     fn geometry(&self) -> &Geometry;
@@ -46,7 +47,8 @@ pub trait Layer: State + Send {
     /// A digest of every decision so far: which block was collected, with how many valid pages.
     fn decisions(&self) -> u64;
 
-    /// Returns the layer as one to which streams are named; `None` where writes name none.
+    /// Returns the layer as one to which streams are named; `None` if the writes of this drive name
+    /// no streams.
     fn streams(&mut self) -> Option<&mut dyn TakesStreams>;
 
     /// Returns the layer as one that uses hints; `None` if neither the policy nor the placement
@@ -130,10 +132,11 @@ impl LayerCounts {
 
 /// A layer to which the stream of each write is named.
 pub trait TakesStreams {
-    /// Names the stream of the next write of each of `pages`: the entry beside it in `streams`, or
-    /// no stream if `streams` is empty. Returns the number of pages, from the first on, for which
-    /// that is recorded. These are not all if a page occurs twice with different streams. The
-    /// caller writes these pages before it names the rest.
+    /// Records the stream of the next write of each page: the entry of `streams` at the same index
+    /// as the page, or no stream if `streams` is empty. Returns the number of pages, from the first
+    /// on, whose streams are recorded. They are not all pages if a page occurs twice with different
+    /// streams, or if there are too many for one call. The caller writes the recorded pages before
+    /// it names the streams of the rest.
     ///
     /// A drive with a clock may have two writes of a page under way; both then have the stream that
     /// was named last.
@@ -177,14 +180,14 @@ pub trait TakesHints {
 
 /// A layer that reports which pages have changed their place.
 pub trait ReportsMoves {
-    /// From now on, notes every change of where a page lies.
+    /// From now on, notes every change of a page's place on flash.
     fn follow(&mut self);
 
     /// Appends the changes since the last call to `changes`, in order, and forgets them.
     fn drain(&mut self, changes: &mut Vec<Change>);
 }
 
-/// A change of where a page lies.
+/// A change of a page's place on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Change {
     /// The user of the layer wrote or discarded this logical page.

@@ -26,7 +26,7 @@ pub struct Layout {
     pub frontier: Frontier,
     /// The rule that chooses the next erased block from the pool.
     pub allocation: Allocation,
-    /// The wear levelling; `None` for none.
+    /// The wear levelling; `None` without it.
     pub levelling: Option<Levelling>,
     /// The rule that chooses the open block for a page.
     pub placement: PlacementSpec,
@@ -34,7 +34,7 @@ pub struct Layout {
     pub streams: bool,
     /// The gathering of mapping units in flash pages.
     pub buffer: PageBuffer,
-    /// Blocks in SLC mode, of a map over planes; `None` for none.
+    /// The blocks in SLC mode, which only a map over planes can have; `None` without them.
     pub slc: Option<SlcRegion>,
     /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives
     /// for ever.
@@ -142,8 +142,8 @@ impl Layout {
         }
     }
 
-    /// Blocks of a plane that stay erased between two collections. Open blocks are not among them:
-    /// they hold pages as others do, and closed ones are collected in their place.
+    /// Blocks of a plane that stay erased between two collections. Open blocks are not counted:
+    /// they hold pages as other blocks do.
     pub fn blocks_kept_erased(&self) -> u32 {
         match self.frontier {
             Frontier::Single | Frontier::Double | Frontier::Compact => 0,
@@ -169,7 +169,7 @@ impl Layout {
     }
 }
 
-/// A layout whose blocks are shared evenly by planes.
+/// A layout whose blocks are divided evenly among planes.
 ///
 /// One victim search covers one plane. A plane has open blocks, a pool of erased blocks, a victim
 /// policy and random streams of its own, so each plane keeps the blocks that the frontier asks for.
@@ -179,8 +179,8 @@ pub struct PlaneLayout<'a> {
     pub layout: Layout,
     /// Number of planes.
     pub planes: u32,
-    /// The number that the first of these planes has in the drive, of which they may be only a
-    /// part.
+    /// The number of the first of these planes in the drive. They may be only a part of the planes
+    /// of the drive.
     pub first: PlaneId,
     /// The plane that each logical page is on at first.
     pub home: &'a dyn Fn(u32) -> PlaneId,

@@ -126,7 +126,7 @@ pub(crate) struct Leveller {
 }
 
 impl Leveller {
-    /// The leveller of a drive whose blocks have not been erased, none of them a candidate.
+    /// The leveller of a drive whose blocks were never erased. No block is a candidate yet.
     pub(crate) fn new(levelling: Levelling, blocks: &BlockTable) -> Self {
         Self {
             levelling,
@@ -137,8 +137,8 @@ impl Leveller {
         }
     }
 
-    /// Returns this leveller for a drive with these erases, none of whose blocks is a candidate
-    /// yet.
+    /// Returns a new leveller with the same parameters, for a drive with the erase counts of
+    /// `blocks`. No block is a candidate yet.
     pub(crate) fn anew(&self, blocks: &BlockTable) -> Self {
         let most_erases = blocks.erase_counts().iter().copied().max().unwrap_or_default();
         Self { most_erases, ..Self::new(self.levelling, blocks) }
@@ -154,9 +154,9 @@ impl Leveller {
         self.least.changed(blocks, block);
     }
 
-    /// A victim has been erased, `erases` times so far. If wear levelling picked it, `levelled` is
-    /// the number of valid pages that it had; `None` for a victim of the policy. A folded block
-    /// that the pool lent counts as a victim of the policy.
+    /// A victim has been erased; it now has `erases` erases. If wear levelling picked it,
+    /// `levelled` is the number of valid pages that it had; `None` for a victim of the policy. A
+    /// folded block that the pool lent counts as a victim of the policy.
     pub(crate) fn erased(&mut self, erases: u32, levelled: Option<usize>) {
         self.most_erases = self.most_erases.max(erases);
         match levelled {
@@ -168,8 +168,8 @@ impl Leveller {
         }
     }
 
-    /// The candidate to collect in place of the policy's next victim. `None` if none is due, or if
-    /// the candidate has more than `room` valid pages.
+    /// The candidate to collect in place of the policy's next victim. `None` if no such collection
+    /// is due, or if the candidate has more than `room` valid pages.
     pub(crate) fn victim(&mut self, blocks: &BlockTable, room: u32) -> Option<BlockId> {
         if self.left > 0 {
             return None;
@@ -181,8 +181,8 @@ impl Leveller {
         due.then_some(block)
     }
 
-    /// Checks that this state agrees with `blocks`, of which the first `levelled` are levelled. The
-    /// text names a difference.
+    /// Checks that this state agrees with the first `levelled` blocks of `blocks`; the others take
+    /// no part in wear levelling. The error names a difference.
     pub(crate) fn audit(&self, blocks: &BlockTable, levelled: u32) -> Result<(), String> {
         let erases = &blocks.erase_counts()[..levelled as usize];
         let most = erases.iter().copied().max().unwrap_or_default();
@@ -208,8 +208,9 @@ const FAN: usize = 16;
 /// The key of no block.
 const NONE: u64 = u64::MAX;
 
-/// The candidate erased least often, and of equals the one with the lowest number: a tournament
-/// tree whose nodes name the winner of every [`FAN`] below, from groups of blocks up to the root.
+/// The candidate with the fewest erases; among equals, the candidate with the lowest number. It is
+/// kept in a tournament tree: each node names the winner of [`FAN`] blocks, or of [`FAN`] nodes of
+/// the level below.
 #[derive(State)]
 struct LeastErased {
     /// The key of each node's winner: its erase count in the upper 32 bits, its block in the lower

@@ -1,8 +1,8 @@
 //! Flash translation layer: state, decisions and transitions.
 //!
-//! No I/O, no clock, no threads, and no randomness but the
-//! [`Stream`](flashgc_base::rng::Stream) it is handed. Start reading at the
-//! page store (`store`); the policies are in [`victim`].
+//! This crate has no I/O, no clock and no threads. Its only random numbers are those of the
+//! [`Stream`](flashgc_base::rng::Stream)s that callers give it. Start reading at the page store
+//! (`store`); the policies are in [`victim`].
 //!
 //! # Addresses and memory
 //! - A *page* of this crate is a mapping unit. If a flash page holds several (`page_buffer.rs`),
@@ -14,7 +14,7 @@
 //! - The map takes 4 bytes a logical page, the reverse map 4 bytes a physical page, liveness one
 //!   bit a physical page, and the block table 7 bytes a block. The policy's tracker is added. The
 //!   sum is 8.5 bytes a logical page at 7% over-provisioning.
-//! - `Layout::bytes` and `VictimPolicy::bytes` alone say how much memory a layer needs. The
+//! - `page_map::bytes` and `VictimPolicy::bytes` alone say how much memory a page map needs. The
 //!   estimate before a run and `memory_bytes` are that number. A test compares it with the bytes
 //!   that the allocator gave out.
 //!
@@ -29,8 +29,8 @@
 //! drives a layer in batches (`Translation`), a drive with a clock one step at a time (`Stepwise`).
 //! `mapping.rs` is the registry of mappings. A capability is a thing that a layer may lack: hints,
 //! streams, reports of moved pages (`layer.rs`), reads that change something, the host's memory
-//! (`translation.rs`), an SLC region (`stepwise`). Callers ask for it. No method does nothing by
-//! default.
+//! (`translation.rs`), an SLC region (`stepwise`). Callers ask for it. There are no default methods
+//! that do nothing.
 //!
 //! Planes share the blocks. Each plane has open blocks, a pool, a policy and streams of its own;
 //! the counting drive has one plane. `store/sorting.rs` says which open block a page goes to, and
@@ -43,8 +43,8 @@
 //! - A policy names its tracker (`track`). The engine keeps that tracker up to date and no other.
 //!   Trackers get dead pages in batches, between two collections.
 //! - A policy that collects within a class of blocks keeps the classes in its tracker
-//!   (`track/regions.rs`), which learns of every page if it is a copy. So no placement says from
-//!   which class the next victim comes.
+//!   (`track/regions.rs`), which learns for every page whether it is a copy. So no placement says
+//!   from which class the next victim comes.
 //! - A kinetic tournament (`track/kinetic.rs`) serves scores that grow with age. Each match of its
 //!   tree knows when its winner will be overtaken, and is played again only then.
 //! - Static wear levelling (`levelling.rs`) takes a candidate that is not the policy's pick. So a
@@ -67,9 +67,10 @@
 //!   for them. `collector.rs` names the paper's combinations.
 //! - Streams of writes (`streams.rs`) are kept where the workload names any: a byte a page for its
 //!   data, one for its next write, and the counts of every stream. A drive names the stream of a
-//!   page before it writes the page (`TakesStreams`); the placement is asked with it. The streams
-//!   of a workload are in its batches and requests. `--streams` is a wrapper around any workload,
-//!   and the stored drive keeps the same table of addresses.
+//!   page before it writes the page (`TakesStreams`); the placement gets the stream when it is
+//!   asked for a class. The streams of a workload are in its batches and requests. `--streams`
+//!   wraps any workload and gives its writes streams by their addresses; the stored drive has the
+//!   same table of addresses.
 //! - A collection that may look into the host's memory asks through `flashgc_base::residency`.
 //!   `scheme.rs` has the rules for cached pages.
 //!
@@ -77,8 +78,8 @@
 //! Log-block maps (`log_map`) map data blocks by blocks and a few log blocks by pages. `hybrid.rs`
 //! is the flash and its merges; `fast.rs` and `bast.rs` are the ways to use log blocks. `dftl`
 //! keeps a page map on flash and a part of it in memory. `dftl/cache.rs` says what must be read and
-//! programmed. Without a clock that is done at once (`dftl/at_once.rs`, for both drives); with one
-//! the timed drive's room `mapping` does it.
+//! programmed. Without a clock the reads and programs are done at once (`dftl/at_once.rs`, for both
+//! drives). With a clock the timed drive's room `mapping` does them.
 
 mod counters;
 pub mod dftl;

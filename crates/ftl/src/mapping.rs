@@ -20,14 +20,14 @@ pub struct MappingInfo {
     pub name: &'static str,
     /// The parameters that the mapping takes.
     pub params: &'static [Param],
-    /// `true` if the victim policy, which may use hints, and the write frontier can be chosen. A
-    /// log-block mapping has its own.
+    /// `true` if people can choose the victim policy, which may use hints, and the write frontier.
+    /// A log-block mapping has its own rules in their place.
     pub has_victims: bool,
     /// `true` if a drive with a clock can have the mapping.
     pub has_clock: bool,
     /// Checks that the collections of the mapping can use a scheme.
     check_scheme: fn(Scheme) -> Result<(), SpecError>,
-    /// A text that begins with its documentation as `//!` lines.
+    /// A text that begins with the documentation of the mapping as `//!` lines.
     source: &'static str,
     check: fn(&Params, &Layout) -> Result<(), SpecError>,
     build: Build,
@@ -134,8 +134,8 @@ impl Mapping {
         if self.is_on_flash() { dftl::map_pages(&self.params, pages) } else { 0 }
     }
 
-    /// The shape of the page map below, for a drive of this shape. If the map lies on flash, its
-    /// pages are included.
+    /// The shape of the page map that lies below this mapping, on a drive of shape `geometry`. If
+    /// the map lies on flash, the pages of the map are included.
     ///
     /// # Errors
     /// A drive that has no room for them.

@@ -6,8 +6,8 @@
 //! those of a drive whose pages have the size of a unit.
 //!
 //! Data that wait are lost with the power, unless the buffer is protected. A buffer that is not
-//! protected programs a page partly filled when the host asks for it (a flush command), and before
-//! a collection erases the block that it copied from. The rest of such a page is *padding*.
+//! protected programs a partly filled page in two cases: when the host sends a flush command, and
+//! before a collection erases the block from which it copied. The rest of such a page is *padding*.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::refuse_if;
@@ -52,8 +52,8 @@ impl PageBuffer {
         )))
     }
 
-    /// Checks that a drive with this frontier and placement can have the buffer. If a unit is a
-    /// flash page, no page is padded.
+    /// Checks that a drive with this frontier and placement can have the buffer. A protected buffer
+    /// goes with all of them, and so does a buffer whose unit is a flash page.
     pub(crate) fn check(
         &self,
         frontier: Frontier,

@@ -1,5 +1,5 @@
-//! Schemes: the action of a collection on pages that are in the host's memory too, and whether it
-//! weighs them when it chooses a log block (Ji and Shin, Table II).
+//! Schemes (Ji and Shin, Table II). A scheme says what a collection does with pages that are also
+//! in the host's memory, and whether the costs of these pages decide which log block is chosen.
 //!
 //! A page that is moved is in one of seven classes: not cached, or clean or dirty in one of three
 //! regions of the cache. A scheme is a table of seven actions and seven costs.
@@ -14,7 +14,8 @@ use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
 use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
-/// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
+/// The costs of operations in nanoseconds. A scheme compares actions by them. They do not set how
+/// long an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// C_r: a page read.
@@ -28,8 +29,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs of the paper (section V.A). It only says that C_b is above C_r; here C_b is the
-    /// time of 2 KiB and its spare bytes at 25 ns a byte, rounded down.
+    /// The costs of the paper (section V.A). The paper only says that C_b is above C_r; here C_b is
+    /// the time of 2 KiB and its spare bytes at 25 ns a byte, rounded down.
     pub const PAPER: Self =
         Self { read: 25_000, program: 200_000, erase: 2_000_000, memory: 50_000 };
 
@@ -96,8 +97,8 @@ enum Rule {
     LeftOut,
     /// Cached pages are left out, but clean pages next in line to be evicted are copied.
     ByRegion,
-    /// Clean pages are copied. Dirty pages are written from memory if the chance that they are
-    /// written again is at most `below`.
+    /// Clean pages are copied. Dirty pages are written from memory if the chance that the host
+    /// writes them again is at most `below`.
     WrittenBack { below: f64 },
     /// The action that costs least is taken.
     BreakEven,
@@ -273,8 +274,8 @@ impl Scheme {
         table
     }
 
-    /// Action and cost of a cached page that is written again with this chance. `later` is the cost
-    /// of a write avoided or added.
+    /// Action and cost of a cached page that the host writes again with probability `chance`.
+    /// `later` is the cost of one later write, which an action avoids or adds.
     fn cached(self, state: Cached, chance: f64, costs: &Costs, later: f64) -> (Action, f64) {
         let Cached { dirty, region } = state;
         // A clean page left out has to be written when it is evicted, unless the host would have
@@ -342,8 +343,8 @@ impl ClassTable {
         self.actions[class_of(state)]
     }
 
-    /// C_total of a log block (Eqs. 3 and 7): `erases` blocks are erased, and the data blocks
-    /// associated with it hold this many live pages of each class.
+    /// C_total of a log block (Eqs. 3 and 7). Its merge erases `erases` blocks. `pages` has the
+    /// number of live pages of each class in the data blocks associated with it.
     pub fn total(&self, erases: u32, pages: &[u32; CLASSES], costs: &Costs) -> f64 {
         let each = pages.iter().zip(&self.costs);
         let erases = if mutants::on(Mutant::VictimWithoutErase) { 0 } else { erases };
@@ -375,7 +376,7 @@ impl Duplicates {
 mod tests {
     use super::*;
 
-    /// A memory without pages that only has chances of updates.
+    /// A host's memory without pages; it has only the probabilities of updates.
     struct Chances([f64; 3]);
 
     impl Residency for Chances {

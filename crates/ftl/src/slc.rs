@@ -1,4 +1,5 @@
-//! An SLC region: blocks whose cells hold one bit. They have fewer pages and other times.
+//! An SLC region: blocks whose cells hold one bit. They have fewer pages, and their operations take
+//! other times.
 //!
 //! The host writes into the region first. Its full blocks are *folded*, the oldest first: their
 //! live pages are copied to normal blocks, and the block is erased. A fold is a collection whose
@@ -6,9 +7,10 @@
 //!
 //! The region is a part of each plane: blocks that no policy sees, an open block for the host's
 //! writes and, without a placement, one for folded pages. With a placement, each folded page goes
-//! to the class of its write (`store/sorting.rs`). Trackers learn only what pages inherit there
-//! (`Origin`, `folded`). A fold goes the way of all collections. Page operations and collections
-//! carry a mark for cells of an SLC block. Without a region all this is one branch a write.
+//! to the class of its write (`store/sorting.rs`). Of the region, trackers learn only what its
+//! pages inherit and leave (`Origin`, `folded`). A fold takes the same path through the code as
+//! every collection. Page operations and collections carry a mark for cells of an SLC block.
+//! Without a region all this costs one branch a write.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
@@ -22,8 +24,8 @@ use crate::placement::PlacementSpec;
 pub struct SlcRegion {
     /// The blocks that are in SLC mode.
     pub blocks: SlcBlocks,
-    /// Bits of a cell in normal mode: an SLC block has the flash pages of a block divided by this,
-    /// rounded down.
+    /// Bits of a cell in normal mode. The number of flash pages of an SLC block is that of a normal
+    /// block divided by this value, rounded down.
     pub bits_per_cell: u32,
     /// `true` if writes wait for folds while the region is full; `false` if they then go to normal
     /// blocks directly.
@@ -65,8 +67,9 @@ impl SlcRegion {
     }
 
     /// Blocks of a plane that never hold host data in normal mode, beyond those of a drive without
-    /// a region. They are the blocks set aside, or the open one of the lent blocks, and the blocks
-    /// for folded pages: an open block or, with a placement, [`SlcRegion::kept_for_folds`].
+    /// a region. They are the blocks for SLC mode, and the blocks for folded pages. For SLC mode
+    /// they are all blocks that are set aside, or one open lent block. For folded pages they are
+    /// one open block or, with a placement, [`SlcRegion::kept_for_folds`].
     pub fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
         let own = match self.blocks {
             SlcBlocks::Static(blocks) => blocks,

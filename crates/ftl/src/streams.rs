@@ -1,6 +1,6 @@
 //! The streams of pages: which stream each page's data belong to, and what every stream costs.
 //!
-//! They are kept where the workload has streams, whatever the placement does with them.
+//! They are kept if the workload has streams, whether the placement uses them or not.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::{MOST_STREAMS, NO_STREAM, StreamId, named};
@@ -23,13 +23,13 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// The streams of a drive with this many logical pages, whose first contents have none.
+    /// The streams of a drive with `pages` logical pages. Its first contents have no stream.
     pub(crate) fn new(pages: u32) -> Self {
         let none = vec![NO_STREAM; pages as usize];
         Self { of: none.clone(), next: none, totals: StreamTotals::default() }
     }
 
-    /// Bytes that the streams of this many logical pages take.
+    /// Bytes that the streams of `pages` logical pages take.
     pub(crate) fn bytes(pages: u32) -> u64 {
         2 * bytes_of::<StreamId>(pages as usize) + bytes_of::<StreamCounts>(MOST_STREAMS + 1)
     }
@@ -64,7 +64,7 @@ impl Streams {
         }
     }
 
-    /// A block was picked that holds this many valid pages.
+    /// A block with `valid` valid pages was picked.
     pub(crate) fn collected(&mut self, valid: u32) {
         self.totals.moved_blocks += u64::from(valid > 0);
     }

@@ -12,18 +12,18 @@ use crate::layer::Layer;
 use crate::layout::Layout;
 use crate::scheme::{Costs, Scheme};
 
-/// Makes the page map that a mapping is, or that lies below it.
+/// Makes a page map: the mapping itself, or the map that lies below another mapping.
 pub type MakePageMap<'a> = &'a dyn Fn(Layout) -> Result<Box<dyn Translation>, FtlError>;
 
-/// A translation layer, whatever its policy. It takes one virtual call for each batch.
+/// A translation layer with any policy. A batch costs one virtual call.
 pub trait Translation: Layer {
-    /// Writes `pages` in order. It stops before a write that needs a collection, once the layer has
-    /// done `collections` of them since it was made, and at the end of the drive's life. Returns
-    /// how many pages it wrote.
+    /// Writes `pages` in order. It stops at the end of the drive's life. It also stops before a
+    /// write that needs a collection if the layer has done `collections` collections since it was
+    /// made. Returns how many pages it wrote.
     ///
     /// # Errors
     /// A page that the drive does not have; collecting that frees nothing; a policy that breaks its
-    /// contract. The pages before the one that found no room are written.
+    /// contract. The pages before the page that found no room are written.
     fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError>;
 
     /// Writes `pages` in order, collecting garbage where it must.
@@ -46,8 +46,8 @@ pub trait Translation: Layer {
     /// Returns the layer as a follower of reads; `None` where a read changes nothing.
     fn reads(&mut self) -> Option<&mut dyn FollowsReads>;
 
-    /// Returns the layer as a user of the host's memory by collections; `None` where they cannot
-    /// look into it.
+    /// Returns the layer as one whose collections look into the host's memory; `None` if they
+    /// cannot.
     fn memory(&mut self) -> Option<&mut dyn SharesMemory>;
 
     /// The block table.
@@ -60,9 +60,9 @@ pub trait Translation: Layer {
     /// Returns the block of a logical page and its offset there; `None` if it has no data.
     fn locate(&self, page: u32) -> Option<(BlockId, u32)>;
 
-    /// Bytes that a controller needs in its memory for such a map. A page map takes 4 for each
-    /// page. A log-block mapping takes 4 for each logical block, and 4 for each page of its log
-    /// blocks.
+    /// Bytes that a controller needs in its memory for such a map. A page map takes 4 bytes for
+    /// each logical page. A log-block mapping takes 4 bytes for each logical block, and 4 for each
+    /// page of its log blocks.
     fn map_bytes(&self) -> u64;
 }
 
@@ -77,8 +77,9 @@ pub trait FollowsReads {
 
 /// A layer whose collections may look into the host's memory.
 pub trait SharesMemory {
-    /// Lets collections know the pages in `memory` and treat them as `scheme` says. Called before
-    /// the first write, with the memory that [`SharesMemory::swap_out`] is called with.
+    /// Lets collections know the pages in `memory` and treat them as `scheme` says. The caller
+    /// calls this method before the first write, and later gives the same memory to
+    /// [`SharesMemory::swap_out`].
     ///
     /// # Errors
     /// A scheme that this mapping cannot use.
@@ -89,7 +90,8 @@ pub trait SharesMemory {
         memory: &mut dyn Residency,
     ) -> Result<(), SpecError>;
 
-    /// Writes `page`, which has just left `memory`; collections may leave pages to `memory`.
+    /// Writes `page`, which `memory` has just evicted. The collections that this needs may leave
+    /// pages to `memory`.
     ///
     /// # Errors
     /// The errors of [`Translation::write`].

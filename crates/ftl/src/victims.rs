@@ -64,9 +64,9 @@ type Build<L> = fn(&Params, L) -> Result<Box<<L as MapLayout>::Map>, FtlError>;
 type BuildPlanes = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError>;
 type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<BlockId>, SpecError>;
 
-/// The layout of a page map, which says how the map is driven.
+/// A layout of a page map. Its type says how the map is driven.
 pub trait MapLayout: Sized {
-    /// The page map, whatever its policy.
+    /// The type of the page map; it does not depend on the policy.
     type Map: ?Sized;
 
     /// The page map with policies that `make` makes.
@@ -177,8 +177,9 @@ impl VictimInfo {
         }
     }
 
-    /// The policy's pick from a hand-built table. Its blocks were closed in the order `closed`,
-    /// with b pages programmed before each. The random stream is made from `seed`.
+    /// The policy's pick from a hand-built table. The blocks of the table were closed in the order
+    /// `closed`, and b pages were programmed before each close. The random stream is made from
+    /// `seed`.
     pub fn pick_from(
         &self,
         params: &Params,
@@ -253,7 +254,7 @@ impl VictimSpec {
 /// their policies.
 const LATER: [&str; 2] = ["weigh", "wear"];
 
-/// The spec with every parameter but those of [`LATER`] that have their defaults.
+/// Writes the spec with every parameter, except those of [`LATER`] that have their defaults.
 impl std::fmt::Display for VictimSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.clone().without_defaults(self.info.params, &LATER).fmt(f)
@@ -317,8 +318,8 @@ impl Victim {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
     }
 
-    /// Returns the past that the policy remembers. Of a function from outside and of a placement
-    /// nothing is known here.
+    /// Returns the past that the policy remembers. Nothing is known here of the past that a
+    /// function from outside or a placement remembers: the result is then 0.
     pub fn remembers(&self) -> Remembers {
         match self {
             Self::Registered(spec) => spec.info.remembers,

@@ -15,7 +15,7 @@ use flashgc_base::table::bytes_of;
 /// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
-    /// More blocks were bad than the drive has beyond those that it promises and keeps.
+    /// More blocks of a plane were bad than its reserve has ([`Wear`]).
     Reserve,
     /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
     /// out.
@@ -25,9 +25,9 @@ pub enum Cause {
 /// A moment in a drive's life.
 #[derive(Clone, Copy, PartialEq, Eq, Value)]
 pub struct Moment {
-    /// The counts so far.
+    /// The counts up to this moment.
     pub counters: Counters,
-    /// The counts of the page buffer so far; `None` where a page is a flash page.
+    /// The counts of the page buffer up to this moment; `None` where a page is a flash page.
     pub packing: Option<Packing>,
     /// Blocks that were bad.
     pub bad_blocks: u32,
@@ -36,9 +36,9 @@ pub struct Moment {
 /// The wear of a drive whose blocks bear a limited number of erases.
 ///
 /// A block that was erased for the last time is bad: it is no longer used. The reserve of a plane
-/// is its blocks less those that its promised pages fill and those that the frontier keeps; the
-/// drive ends with the first plane that needs more. Blocks that are always in SLC mode do not
-/// belong to the reserve, because no promised page needs them.
+/// is the number of its blocks, less the blocks that its promised pages fill and the blocks that
+/// the frontier keeps; the drive fails when the bad blocks of one plane exceed its reserve. Blocks
+/// that are always in SLC mode do not belong to the reserve, because no promised page needs them.
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "wear")]
 pub struct Wear {
@@ -48,7 +48,8 @@ pub struct Wear {
     /// the seed.
     #[snapshot(skip)]
     limits: Vec<u32>,
-    /// The number of blocks of a plane, and how many of them, at its end, are always in SLC mode.
+    /// The number of blocks of a plane, and the number of blocks at its end that are always in SLC
+    /// mode.
     #[snapshot(skip)]
     shape: (u32, u32),
     #[snapshot(table)]
@@ -83,8 +84,9 @@ impl fmt::Debug for Moment {
 }
 
 impl Wear {
-    /// A new drive whose planes are promised this many pages each. The limits of each plane are
-    /// drawn from a stream of its own. The frontier's needs have been checked.
+    /// The wear of a new drive. `promised` has the number of logical pages of each plane. The
+    /// limits of each plane are drawn from the plane's random stream `endurance`. The caller has
+    /// checked that every plane has enough blocks for its frontier.
     pub(crate) fn new(lifespan: Lifespan, planes: &PlaneLayout, promised: &[u32]) -> Self {
         let Lifespan { endurance, ends_at } = lifespan;
         let geometry = &planes.layout.geometry;
@@ -200,8 +202,8 @@ impl Wear {
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
 
-    /// Checks that the planes count their bad blocks, and that none has lost more than its reserve
-    /// without a failure.
+    /// Checks that the count of bad blocks of every plane is right, and that no plane has more bad
+    /// blocks than its reserve unless the failure is recorded.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let (blocks, set_aside) = self.shape;
         let parts = self.bad.chunks(blocks as usize);

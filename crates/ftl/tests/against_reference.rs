@@ -99,7 +99,7 @@ const PLACEMENTS: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Write,
-    /// A write of the page that follows the one of the last operation.
+    /// A write of the page behind the page of the operation before.
     WriteNext,
     Trim,
     Hint,

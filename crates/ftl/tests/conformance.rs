@@ -137,7 +137,8 @@ fn a_new_drive_writes_without_copying() {
         let mut layer = layer(policy, frontier, Fill::Empty);
         let pages: Vec<u32> = (0..layer.geometry().logical_pages()).collect();
         layer.write(&pages).unwrap();
-        // Random picks may hit full blocks while others are still erased; the rest do not copy.
+        // Random picks may hit full blocks while others are still erased. The other policies do not
+        // copy.
         let may_copy = matches!(policy, "random" | "d-choices");
         assert!(may_copy || layer.counters().copied_pages == 0, "{policy} {frontier}");
         layer.audit().unwrap_or_else(|why| panic!("{policy} {frontier}: {why}"));

@@ -122,8 +122,8 @@ fn a_smaller_cache_writes_more() {
 
 #[test]
 fn what_does_not_fit_beside_its_map_is_refused() {
-    // 20 blocks of 8 pages and 144 for the host leave 16, two blocks for the frontiers: none for 18
-    // translation pages.
+    // 20 blocks of 8 pages have 160 pages, of which the host has 144. The other 16 are the two
+    // blocks of the frontiers, so none is left for 18 translation pages.
     let geometry = Geometry::new(20, 8, 144).unwrap();
     let on = layout(geometry, Frontier::Double, Fill::Sequential);
     let error = dftl("dftl:per_page=8", "greedy", on.clone()).err().unwrap().to_string();

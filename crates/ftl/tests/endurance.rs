@@ -294,8 +294,7 @@ fn endurance_without_a_pool_and_a_reserve_too_small_are_refused() {
 #[test]
 fn a_drive_whose_placement_goes_by_age_ends_its_life_with_its_data() {
     // 24 blocks of 8 pages that bear 10 erases. Near the end fewer blocks are erased than the worst
-    // victim needs, and the pages of a victim grow old, by the clock of both, while they are
-    // copied.
+    // victim needs, and the pages of a victim grow old while they are copied.
     let placements = [
         "dac:regions=2,threshold=300",
         "dac:regions=3,threshold=900",

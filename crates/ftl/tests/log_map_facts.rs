@@ -225,8 +225,8 @@ fn merge_kinds_of_fast_are_those_worked_out_by_hand() {
     let mut layer = fast();
     layer.write(&[0, 1, 4]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer), layer.counters().erases), ([0, 1, 0, 0], 2, 1));
-    // The first two, and the second once more, out of order: it breaks the run, so that is
-    // completed and the page goes to the random log block.
+    // The first two, and the second once more, out of order. That write breaks the run: the logical
+    // block is completed, and the page goes to the random log block.
     let mut layer = fast();
     layer.write(&[0, 1, 1]).unwrap();
     assert_eq!((kinds(&*layer), copies(&*layer)), ([0, 1, 0, 0], 2));
@@ -344,11 +344,11 @@ fn bast_thrashes_on_random_writes_where_fast_does_not_and_a_page_map_beats_both(
     let pages: Vec<u32> = (0..60_000).map(|_| rng.below(52 * 32)).collect();
     let wa = |mapping| amplification(mapping, pages.iter().copied());
     let ((bast, layer), (fast, _), (page, _)) = (wa("bast"), wa("fast"), wa("page"));
-    // 11 log blocks for 52 logical blocks: four of five writes find no log block of theirs and
-    // merge one, which copies up to 32 pages.
+    // 11 log blocks for 52 logical blocks: four of five writes find no log block of their logical
+    // block. Each of them merges one, which copies up to 32 pages.
     assert!(bast > 20.0, "{bast}");
     // The random log blocks have 320 pages of 52 logical blocks, 6.2 pages of each. The merge of a
-    // logical block frees these for 32 copies, which makes 5.2 copies a write.
+    // logical block frees these 6.2 pages for 32 copies, which makes 5.2 copies a write.
     assert!((fast - 6.2).abs() < 0.5, "{fast}");
     assert!(page < 0.6 * fast, "{page}, {fast}");
     let merges = layer.counters().collections as f64 / pages.len() as f64;

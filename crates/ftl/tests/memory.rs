@@ -48,12 +48,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes of map, reverse map and live bits, which are not the allocator's: 4 a logical page, 4 a
-/// physical page, and a bit a physical page (b is a power of two here). From 128 KiB on, a table
-/// has whole huge pages of 2 MiB. Zombies take none of these bytes. The oracle has a table with 4
-/// bytes for each write in sight. Its other tables have 8 bytes an entry: two tables of pages; with
-/// errors four; with errors of requests five, and one of writes in sight. A table without entries
-/// takes as much as a table with one.
+/// Bytes of map, reverse map and live bits, which do not come from the allocator: 4 a logical page,
+/// 4 a physical page, and a bit a physical page (b is a power of two here). From 128 KiB on, a
+/// table has whole huge pages of 2 MiB. Zombies take none of these bytes. The oracle has a table
+/// with 4 bytes for each write in sight. Its other tables have 8 bytes an entry: two tables of
+/// pages; with errors four; with errors of requests five, and one of writes in sight. A table
+/// without entries takes as much as a table with one.
 fn mapped(layout: &Layout) -> i64 {
     let geometry = &layout.geometry;
     let (logical, physical) = (u64::from(geometry.logical_pages()), geometry.physical_pages());

@@ -156,8 +156,8 @@ fn a_placement_needs_a_pool_and_blocks_for_its_classes() {
         "placement dac needs the pool frontier, found frontier=\"double\": each of its classes has an open block \
          of its own, from the pool; hint: frontier=\"pool\""
     );
-    // Three regions and the zombie block, of which copies go to regions 0 and 1 and the last: four
-    // open blocks, and a pool of 2 and two more.
+    // There are four classes: three regions and the zombie block. Copies go to all but region 2. So
+    // there are four open blocks, and the pool keeps 2 blocks and two more.
     let text = error(Frontier::Pool { low: 2 }, "dac:zombie-block=yes", 0.07);
     assert!(text.contains("zombie-block=yes keeps 8 blocks of 16 pages"), "{text}");
     let parse = |text| PlacementSpec::parse(text).unwrap_err().to_string();

@@ -270,9 +270,9 @@ fn a_write_waits_for_the_fold_under_way() {
     }
 }
 
-/// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never.
-/// Levelling compares lent blocks with those, since they become normal again, but not the blocks
-/// set aside.
+/// The SLC blocks are erased many times, when all their pages are dead. The normal blocks with cold
+/// data are never erased. Levelling compares them with lent blocks, which become normal again, but
+/// not with blocks that are set aside.
 #[test]
 fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
     for (blocks, is_levelled) in

@@ -409,7 +409,8 @@ fn no_page_is_lost_whatever_comes_between_two_steps() {
                     assert_eq!(map.next_move(plane).unwrap().page, wanted);
                 }
             }
-            // In every other thousand the collector falls behind, until writes find no room.
+            // In every other thousand commands the collector falls behind, until writes find no
+            // room.
             let most = if index / 1000 % 2 == 0 { 5 } else { u32::from(stream.below(8) == 0) + 1 };
             for _ in 0..stream.below(most) {
                 let plane = stream.below(planes);
@@ -455,8 +456,8 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());
 }
 
-/// A drive whose collections free nothing gives up after 1000 a block. Each host write in between
-/// begins the count anew, or a long run would end.
+/// A drive gives up after 1000 collections a block that free nothing. Each host write begins the
+/// count anew. Without that, a long run would end.
 #[test]
 fn collections_that_make_room_are_never_too_many() {
     let geometry = Geometry::new(8, 4, 12).unwrap();

@@ -65,8 +65,8 @@ impl<P: VictimPolicy> Hand<P> {
     }
 
     /// Programs the four pages of `block` in place of those of `from`, the last one at `clock`, and
-    /// closes it: copies if `copied`, data of the host otherwise. `None` for pages that had no
-    /// data.
+    /// closes it: copies if `copied`, data of the host otherwise. `from` is `None` for pages that
+    /// had no data.
     fn replace(&mut self, block: BlockId, from: Option<BlockId>, copied: bool, clock: u64) {
         for offset in 0..4 {
             let time = clock - 3 + u64::from(offset);
@@ -476,8 +476,8 @@ fn z_cost_benefit_counts_zombies_up_to_half_of_the_garbage() {
     let mut hand = with_zombies::<ZCostBenefit>("z-cost-benefit", &[(3, 0), (2, 2), (2, 1)]);
     // Block 0 with i = 1, v = 3 scores 10/6 = 1.67.
     assert_eq!(hand.at(14).pick(), Some(1));
-    // A zombie of block 1 lives again: the other one counts, and the score stays 2.5. That of block
-    // 2 lives again: 10 * 2/4 = 5.
+    // A zombie of block 1 lives again: the other one counts, and the score stays 2.5. The zombie of
+    // block 2 lives again: 10 * 2/4 = 5.
     assert_eq!(hand.mark(1, -1).pick(), Some(1));
     assert_eq!(hand.mark(2, -1).pick(), Some(2));
     // Equal scores. Block 0 with i = 2, v = 2, a zombie and age 10: 10 * 1/4 = 2.5. Block 1 with i

@@ -27,7 +27,7 @@ fn build(victim: &str, layout: Layout) -> Box<dyn Translation> {
 }
 
 /// The drive of Figures 2(a) and 3(a), and the pages whose new version is in the host's cache: 3 on
-/// the figures' block 2, then 4 on block 3. Their blocks 1 to 4 are 0 to 3 here.
+/// the figures' block 2, then 4 on block 3. Blocks 1 to 4 of the figures are blocks 0 to 3 here.
 fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
     // One class: host writes and copies share the update block. One erased block is kept.
     let geometry = Geometry::new(4, 10, 19).unwrap();
@@ -144,7 +144,8 @@ impl VictimPolicy for Looked {
         assert_eq!(score(pick), best, "Eq. 2");
         let most = candidates().filter(|&block| score(block) == best).map(invalid).max();
         assert_eq!(Some(invalid(pick)), most, "of equals the one with the most invalid pages");
-        // Eq. 2 ensures this (section 3.2.1); a block with fewer would need a score above its own.
+        // Eq. 2 ensures this (section 3.2.1). The block with the most invalid pages scores at least
+        // half of their number, and no block scores more than its own invalid pages.
         let most = candidates().map(invalid).max().unwrap();
         assert!(2 * invalid(pick) >= most, "{} of {most}", invalid(pick));
         Some(pick)

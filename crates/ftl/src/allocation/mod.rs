@@ -47,7 +47,7 @@ pub struct AllocationInfo {
     entry: u64,
     /// `true` if the policy draws random numbers.
     draws: bool,
-    /// A pool with room for this many blocks.
+    /// Makes an empty pool; the first argument is the number of blocks for which it has room.
     make: fn(usize, Stream) -> Box<dyn Pool>,
 }
 

@@ -1,5 +1,6 @@
 //! A map on flash without a clock: a command reads and programs the translation pages that it needs
-//! at once. The counting drive always works so; a drive with a clock does during its warm-up.
+//! at once. The counting drive always works in this way; a drive with a clock does so during its
+//! warm-up.
 
 use super::cache::{LookUp, MapCache};
 use super::{endless, most_in_a_row};
@@ -71,8 +72,8 @@ impl MapCache {
         Ok(())
     }
 
-    /// Takes a hint on `page`, or takes it back, if the drive uses hints. At the end of its life
-    /// the drive ignores hints.
+    /// If the drive uses hints, takes a hint on `page`, or takes the hint back if `is_taken_back`.
+    /// At the end of its life the drive ignores hints.
     ///
     /// # Errors
     /// The errors of [`MapCache::write_at_once`].
@@ -122,8 +123,8 @@ impl MapCache {
     }
 
     /// Programs a translation page with the current places of its pages. Collections run before the
-    /// program, so it includes the moves that they make. Returns `false` at the end of the drive's
-    /// life.
+    /// program, so the programmed page includes the moves that they make. Returns `false` at the
+    /// end of the drive's life.
     fn write_back_at_once(&mut self, map: &mut dyn Below, number: u32) -> Result<bool, FtlError> {
         self.read_page_at_once(map, number);
         let written = map.write(self.page_of(number))?;

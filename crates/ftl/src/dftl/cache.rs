@@ -25,8 +25,8 @@ pub enum LookUp {
     },
 }
 
-/// The map entries of a drive that keeps its map on flash: a cache of those in use, least recently
-/// used first, and the changes that are not yet on flash.
+/// The map entries of a drive that keeps its map on flash: a cache of the entries in use, and the
+/// changes that are not yet on flash. The entry that was used longest ago leaves the cache first.
 ///
 /// Translation pages are numbered from 0. On the drive they lie behind the host's pages.
 #[derive(State)]
@@ -129,7 +129,7 @@ impl MapCache {
         self.changes = changes;
     }
 
-    /// Logical pages of the host: those of the map are behind them.
+    /// Logical pages of the host. The pages of the map follow them.
     pub fn pages(&self) -> u32 {
         self.pages
     }
@@ -149,8 +149,9 @@ impl MapCache {
         self.pages + number
     }
 
-    /// Uses the entry of `page`. At a miss, the entry gets a slot, if necessary that of the least
-    /// recently used entry. The caller must then read the entry and call [`MapCache::arrived`].
+    /// Uses the entry of `page`. At a miss, the entry gets a slot, if necessary the slot of the
+    /// least recently used entry. The caller must then read the entry and call
+    /// [`MapCache::arrived`].
     pub fn look_up(&mut self, page: u32) -> LookUp {
         if let Some(slot) = self.slot(page) {
             self.traffic.hits += 1;
@@ -223,8 +224,8 @@ impl MapCache {
         self.moved.iter().next()
     }
 
-    /// Takes all translation pages that must be written because pages were moved; the caller writes
-    /// them.
+    /// Returns all translation pages that must be written because pages were moved, and forgets
+    /// them. The caller writes them.
     pub fn take_moved(&mut self) -> Vec<u32> {
         let moved: Vec<u32> = self.moved.iter().collect();
         moved.iter().for_each(|&number| self.moved.remove(number));
@@ -242,8 +243,8 @@ impl MapCache {
     }
 
     /// Checks the slots of all entries, and that the map on flash is right about every page whose
-    /// entry is unchanged. A changed entry must be cached, or its translation page one of those
-    /// that `will_be_written`.
+    /// entry is unchanged. A changed entry must be cached; if it is not, `will_be_written` must be
+    /// true for its translation page.
     ///
     /// # Errors
     /// The first check that fails.

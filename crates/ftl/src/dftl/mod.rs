@@ -233,7 +233,7 @@ impl Layer for Dftl {
 }
 
 impl Translation for Dftl {
-    /// A write may take several collections, so none begins once `collections` is reached.
+    /// A write may take several collections, so no write begins once `collections` is reached.
     fn write_until(&mut self, pages: &[u32], collections: u64) -> Result<usize, FtlError> {
         self.check_range(pages)?;
         for (done, &page) in pages.iter().enumerate() {

@@ -52,7 +52,7 @@ pub(crate) struct Bast {
     /// The logical block of each physical log block.
     #[snapshot(table)]
     owners: Vec<u32>,
-    /// Log blocks, the first to merge first.
+    /// Log blocks. Unless their costs decide, the first of them is merged first.
     #[snapshot(state)]
     order: Order,
     /// `true` if a write moves its log block to the end of `order`.

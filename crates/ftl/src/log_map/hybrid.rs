@@ -67,7 +67,7 @@ pub(crate) struct Hybrid {
     /// `true` if every write goes to a log block, even where its data block has room.
     #[snapshot(skip)]
     pub(crate) log_only: bool,
-    /// `true` if a data block is programmed in page order.
+    /// `true` if data blocks are programmed in page order only.
     #[snapshot(skip)]
     pub(crate) strict_order: bool,
 }
@@ -251,7 +251,7 @@ impl Hybrid {
         }
     }
 
-    /// Forgets the flash copy of `page`; false if it has none.
+    /// Forgets the flash copy of `page`. Returns `false` if there is none.
     pub(crate) fn unmap(&mut self, page: u32) -> bool {
         let old = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
         if old == UNMAPPED {
@@ -303,9 +303,10 @@ impl Hybrid {
     }
 
     /// Merges a log block of which the first `next` pages are programmed, in the cheapest possible
-    /// way. If it holds all pages of a logical block in order, this is a switch; if it holds the
-    /// first of them in order, a partial merge. Otherwise it is a full merge of every logical block
-    /// of which it has a current page. A log block without current pages is only erased.
+    /// way. If the log block holds all pages of a logical block in order, this is a switch merge;
+    /// if it holds the first pages in order, a partial merge. Otherwise every logical block of
+    /// which it has a current page is merged in full. A log block without current pages is only
+    /// erased.
     pub(crate) fn merge(
         &mut self,
         log: BlockId,
@@ -318,8 +319,8 @@ impl Hybrid {
         }
         self.counters.collections += 1;
         let decision = (u64::from(log) << 16) | u64::from(valid);
-        // The digest takes one rotation, XOR and multiplication a decision, as that of the page map
-        // does.
+        // The digest takes one rotation, XOR and multiplication a decision, like the digest of the
+        // page map.
         self.decisions =
             (self.decisions.rotate_left(23) ^ decision).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let table = self.table(memory);
@@ -345,7 +346,7 @@ impl Hybrid {
     }
 
     /// The logical block of which `log` holds the first `next` pages, all current, each at its
-    /// offset.
+    /// offset; `None` if `log` holds other pages.
     fn in_order(&self, log: BlockId, next: u32) -> Option<u32> {
         if next == 0 || u32::from(self.blocks.valid(log)) != next {
             return None;

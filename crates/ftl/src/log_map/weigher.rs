@@ -1,6 +1,6 @@
-//! The cost of merging each log block, kept up to date: for every logical block, how many of
-//! its live pages are in each class; for every log block, of which logical blocks it has current
-//! pages. Weighing a log block is then a sum over those, without a look at a page.
+//! The cost of merging each log block, kept up to date: for every logical block, how many of its
+//! live pages are in each class; for every log block, of which logical blocks it has current pages.
+//! The cost of a log block is then a sum over these logical blocks, without a look at a page.
 
 use crate::blocks::BlockId;
 use crate::geometry::{Geometry, UNMAPPED};
@@ -41,7 +41,7 @@ struct Associated {
 }
 
 impl Weigher {
-    /// The weigher of flash without log blocks, of which no page is known to be cached.
+    /// The weigher of flash without log blocks. No page is known to be cached.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block(),
@@ -115,7 +115,7 @@ impl Weigher {
         self.counts[(page / self.pages_per_block) as usize][class] -= 1;
     }
 
-    /// Records if the logical block `lbn` has a data block.
+    /// Records whether the logical block `lbn` has a data block.
     pub(crate) fn has_data(&mut self, lbn: u32, has: bool) {
         self.counts[lbn as usize][DATA] = u16::from(has);
     }

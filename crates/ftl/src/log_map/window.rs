@@ -6,7 +6,8 @@ use std::fmt;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::SpecError;
 
-/// Number of collections whose mean cost is compared with that of the same number before.
+/// Length of an epoch in collections. The mean cost of an epoch is compared with that of the epoch
+/// before.
 const EPOCH: u32 = 16;
 
 /// A change of mean cost by less than this share is small.
@@ -17,7 +18,7 @@ const MARGIN: f64 = 0.2;
 pub enum LogWindow {
     /// Every log block is weighed.
     All,
-    /// This many of the oldest log blocks are weighed.
+    /// The oldest log blocks are weighed; the field is their number.
     Fixed(u32),
     /// The number changes from `start` on by `step` up and down. A larger number is kept only if
     /// collections get cheaper by more than 20%, a smaller one unless they get dearer by more than
@@ -63,7 +64,7 @@ impl fmt::Display for LogWindow {
     }
 }
 
-/// A window at work.
+/// The state of a window during a run.
 #[derive(Clone, Debug, State)]
 pub(crate) struct Sized {
     /// Log blocks that are weighed now.
@@ -76,8 +77,8 @@ pub(crate) struct Sized {
 #[derive(Clone, Debug, Value)]
 struct Adapting {
     step: u32,
-    /// Size and mean cost in nanoseconds before the change that is on trial; `None` while there is
-    /// none.
+    /// Size and mean cost in nanoseconds before the change that is on trial; `None` while no change
+    /// is on trial.
     before: Option<(u32, f64)>,
     upwards: bool,
     collections: u32,
@@ -106,7 +107,7 @@ impl Sized {
         self.size
     }
 
-    /// Learns that a collection cost this many nanoseconds.
+    /// Learns that a collection cost `cost` nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         let Some(adapting) = &mut self.adapting else { return };
         adapting.collections += 1;

@@ -186,8 +186,8 @@ impl<P: VictimPolicy> PageMap<P> {
 
 impl Sharing {
     /// Removes from `pages`, which a collection moves, those that the scheme leaves to memory.
-    /// Pages that it writes from memory stay, because the source of their data changes nothing on
-    /// flash. Returns how many stay; they are at the front of `pages`.
+    /// Pages that the scheme writes from memory stay, because the source of their data changes
+    /// nothing on flash. Returns how many stay; they are at the front of `pages`.
     fn keep(
         &mut self,
         tables: &mut Tables,

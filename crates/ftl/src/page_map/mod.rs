@@ -1,6 +1,6 @@
-//! The page map: any logical page on any physical page, driven in batches. It is how the counting
-//! drive drives the [page store](crate::store): host writes are in `write.rs`, collections in
-//! `collect.rs`.
+//! The page map: any logical page on any physical page, driven in batches. In this form the
+//! counting drive drives the [page store](crate::store): host writes are in `write.rs`, collections
+//! in `collect.rs`.
 
 mod collect;
 mod write;

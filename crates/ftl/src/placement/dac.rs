@@ -65,8 +65,8 @@ fn has_zombie_block(params: &Params) -> bool {
     params.text("zombie-block") == "yes"
 }
 
-/// The placement policy that the header of this file describes. The zombie block's class is the one
-/// above the hottest region.
+/// The placement policy that the header of this file describes. The number of the zombie block's
+/// class follows that of the hottest region.
 #[derive(State)]
 struct Dac {
     #[snapshot(skip)]
@@ -133,7 +133,8 @@ impl Placement for Dac {
     }
 
     fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
-        // A drive with a clock may write over a copy on its way to the zombie block.
+        // On a drive with a clock, the host may write a page while its copy goes to the zombie
+        // block.
         self.came(page, from.map_or(0, |from| from.class), to.class);
         if let Some(written) = self.written.get_mut(page as usize) {
             *written = now.programs;

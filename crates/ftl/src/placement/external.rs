@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Class, Needs, Placement, Remembers, Shape};
 use flashgc_base::spec::SpecError;
 
-/// Makes the placement of a drive with this many logical pages, and this many pages a block.
+/// Makes the placement of a drive. The arguments are its logical pages, and its pages a block.
 pub type MakePlacement =
     Arc<dyn Fn(u32, u32) -> Result<Box<dyn Placement>, SpecError> + Send + Sync>;
 

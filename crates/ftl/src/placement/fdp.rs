@@ -87,7 +87,7 @@ pub(super) fn handles(params: &Params) -> Handles {
 }
 
 /// The placement policy that the header of this file describes. Classes are the handles, then the
-/// units for copies: those of the persistently isolated handles, then the shared one.
+/// units for copies: those of the persistently isolated handles, then the shared unit.
 #[derive(State)]
 struct Fdp {
     #[snapshot(skip)]

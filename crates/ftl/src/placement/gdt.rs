@@ -50,7 +50,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 struct Gdt {
     #[snapshot(skip)]
     classes: Class,
-    /// Host writes that class 0 lasts.
+    /// Length of class 0 in host writes.
     #[snapshot(skip)]
     unit: u64,
     #[snapshot(state)]
@@ -63,7 +63,7 @@ impl Gdt {
         Self { classes, unit, stamps: Stamps::new(pages) }
     }
 
-    /// The class of data that have this many host writes left.
+    /// The class of data that have `left` host writes left to live.
     #[inline]
     fn class(&self, left: u64) -> Class {
         // The quotient may be rounded down, because the logarithm is rounded down, too.

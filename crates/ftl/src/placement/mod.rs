@@ -133,12 +133,12 @@ pub trait Placement: State + Send {
     /// A block was picked; its pages are copied next.
     fn collected(&mut self, block: Collected, now: Now) {}
 
-    /// Returns the rule as one that looks at the blocks; `None` if it does not.
+    /// Returns the rule as one that looks at the blocks; `None` if the rule does not.
     fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
         None
     }
 
-    /// Returns the rule as one that picks the victims; `None` if it does not.
+    /// Returns the rule as one that picks the victims; `None` if the rule does not.
     fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
         None
     }
@@ -282,7 +282,8 @@ pub struct PlacementSpec {
     info: &'static PlacementInfo,
     params: Params,
     future: Waiting,
-    /// The placement from outside, in place of the registered one, which is then the default.
+    /// The placement from outside. It takes the place of the registered placement, and the other
+    /// fields are then the default.
     external: Option<ExternalPlacement>,
 }
 
@@ -327,7 +328,7 @@ impl PlacementSpec {
     }
 
     /// Returns `true` if the placement must know what the host will write.
-    /// [`PlacementSpec::with_future`] tells it.
+    /// [`PlacementSpec::with_future`] gives it this knowledge.
     pub fn needs_future(&self) -> bool {
         self.info.needs_future
     }
@@ -338,8 +339,8 @@ impl PlacementSpec {
         self.needs_future().then(|| self.params.real("horizon"))
     }
 
-    /// Returns this placement with the horizon `horizon`, as people type it. `None` if the
-    /// placement does not look ahead, or if that horizon is not allowed.
+    /// Returns the spec of this placement with the horizon `horizon`, as people type it. `None` if
+    /// the placement does not look ahead, or if that horizon is not allowed.
     pub fn with_horizon(&self, horizon: f64) -> Option<String> {
         let text = self.to_string();
         let (before, rest) = text.split_once("horizon=")?;
@@ -479,13 +480,13 @@ impl PlacementSpec {
         (self.info.bytes)(&self.params, geometry.into())
     }
 
-    /// Erased blocks that the collector keeps beside the low-water mark of the pool: one for every
+    /// Erased blocks that the collector keeps beyond the low-water mark of the pool: one for every
     /// class of copies but the first, as one collection may open a block for each of them.
     pub fn kept_for_copies(&self) -> u32 {
         self.needs().map_or(0, |needs| needs.copy_classes - 1)
     }
 
-    /// Blocks that can never hold host data beside the low-water mark of a pool: one for each
+    /// Blocks that can never hold host data, beyond the low-water mark of a pool: one for each
     /// class, and one erased block for every class of copies after the first. `None` if the
     /// placement leaves all to the frontier.
     pub fn blocks_kept(&self) -> Option<u32> {

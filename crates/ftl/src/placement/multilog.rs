@@ -51,7 +51,8 @@ struct MultiLog {
     /// Valid pages of each level.
     #[snapshot(table)]
     valid: Vec<u64>,
-    /// For each level, the pages of its collected blocks; in `kept`, those of them that were valid.
+    /// For each level, the number of pages of its collected blocks. `kept` has the number of those
+    /// pages that were valid.
     #[snapshot(table)]
     collected: Vec<u64>,
     #[snapshot(table)]

@@ -53,8 +53,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 const NOTHING: u64 = u64::MAX;
 /// Stands for a page whose newest event in sight is a TRIM.
 const DISCARDED: u64 = u64::MAX - 1;
-/// The newest write of a page is prefetched this many events ahead, and its life half as many
-/// ahead.
+/// Distance in events at which the newest write of a page is prefetched. Its life is prefetched at
+/// half that distance.
 const AHEAD: usize = 16;
 /// A death that is not in sight.
 const UNSEEN: u64 = u64::MAX;
@@ -66,7 +66,8 @@ struct Sizes {
     horizon: usize,
     /// Entries of the tables of writes in sight: a power of two.
     ring: usize,
-    /// Entries of the tables of predictions, and of those of requests.
+    /// Entries of the tables of predictions. `requests` and `ring_requests` have those of the two
+    /// tables of requests: of pages, and of writes in sight.
     predicted: usize,
     requests: usize,
     ring_requests: usize,
@@ -132,8 +133,8 @@ struct Oracle {
     /// The write at which the data that each page has now will die.
     #[snapshot(table)]
     death: Table<u64>,
-    /// If predictions have errors: the last write of each page, and when its data are predicted to
-    /// die.
+    /// If predictions have errors: the last write of each page. `predicted` has the write at which
+    /// its data are predicted to die.
     #[snapshot(table)]
     written: Table<u64>,
     #[snapshot(table)]
@@ -276,7 +277,8 @@ impl Oracle {
     }
 }
 
-/// A normal number that looks random, the same for the same key: Box and Muller's, of two hashes.
+/// A normally distributed number that looks random and follows from `key`. The method of Box and
+/// Muller makes it from two hashes.
 fn normal(key: u64) -> f64 {
     let [radius, angle] = [1, 2].map(|salt| super::draw(key, salt));
     (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

@@ -43,7 +43,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }),
 };
 
-/// Collected blocks of class 0 whose mean lifetime is l.
+/// The number of collected blocks of class 0 over whose lifetimes l is the mean.
 const BLOCKS: u64 = 16;
 
 /// Stands for the last write of a page that was never written.
@@ -68,7 +68,7 @@ struct SepBit {
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
     #[snapshot(table)]
     written: Vec<u64>,
-    /// The number of the write that is first in the queue; all later ones are in it.
+    /// The number of the first write in the queue. All later writes are in the queue, too.
     first: u64,
     /// Pages that have data.
     valid: u64,

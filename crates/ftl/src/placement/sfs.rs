@@ -262,7 +262,7 @@ impl Sfs {
     }
 }
 
-/// The number of the centre that is nearest to `hotness`, of two the first.
+/// The number of the centre that is nearest to `hotness`; of two equally near ones, the first.
 #[inline]
 fn nearest(centres: &[f64], hotness: f64) -> usize {
     let (mut nearest, mut least) = (0, f64::INFINITY);

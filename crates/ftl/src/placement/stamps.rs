@@ -24,7 +24,7 @@ pub(super) struct Stamps {
     #[snapshot(skip)]
     pages: u64,
     /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing
-    /// one.
+    /// stamp.
     #[snapshot(table)]
     stamps: Vec<u64>,
 }

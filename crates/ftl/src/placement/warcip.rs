@@ -102,7 +102,7 @@ impl Warcip {
         }
     }
 
-    /// The interval of `page` if the host writes it as its write `number`.
+    /// The interval of `page` if write `number` of the host goes to it.
     #[inline]
     fn interval(&self, page: u32, number: u64) -> u64 {
         match self.written[page as usize] {

@@ -1,6 +1,6 @@
-//! A page map whose collections are taken one step at a time, for drives with a clock: any logical
-//! page on any physical page of the plane that its writer names. Between two steps the host may
-//! read, write and discard. No I/O, no time.
+//! A page map whose collections are taken one step at a time, for drives with a clock. The writer
+//! of a page names the plane; the page may be on any physical page there. Between two steps the
+//! host may read, write and discard. No I/O, no time.
 //!
 //! One victim search covers one *plane*. A plane has its own host frontier and copy frontier, or an
 //! open block for each class of a placement. It has its own pool of erased blocks, victim policy
@@ -44,7 +44,7 @@ pub struct Room {
     pub folds: bool,
 }
 
-/// A page map that collects step by step, whatever its policy: a virtual call an operation.
+/// A page map with any policy that collects step by step. An operation is one virtual call.
 ///
 /// A collection of a plane is `begin_collection`, then for each [`Move`] that `next_move` gives
 /// `copy` (or `merge`), then `erase`. At most one is under way in a plane. Every other call may
@@ -70,15 +70,15 @@ pub trait Stepwise: Layer {
     /// Erased blocks of `plane`.
     fn free_blocks(&self, plane: PlaneId) -> u32;
 
-    /// Erased blocks of `plane` for the host: [`Stepwise::free_blocks`], plus one if copies have
-    /// already opened the block for which the host waits since [`Stepwise::close_full`]. The host
-    /// takes no erased block in this case.
+    /// Erased blocks of `plane` as they count for a host that waits since [`Stepwise::close_full`]:
+    /// [`Stepwise::free_blocks`], plus one if copies have already opened a block of the class for
+    /// which the host waits. The host takes no erased block in this case.
     fn blocks_for_host(&self, plane: PlaneId) -> u32;
 
     /// Erased blocks of a plane that host writes do not take, because one collection may need them.
     fn reserved_blocks(&self) -> u32;
 
-    /// Blocks of a plane that are open at most.
+    /// The largest number of open blocks of a plane.
     fn open_blocks(&self) -> u32;
 
     /// The open block of `class` in `plane`; `None` if it has none.
@@ -89,8 +89,8 @@ pub trait Stepwise: Layer {
     /// So a large drive's map is in memory only once.
     fn entries(&mut self) -> &mut [u32];
 
-    /// Takes over what a drive holds. The map is new, has one plane, and was made without data.
-    /// After an error the map must not be used any more.
+    /// Takes over the contents of a drive. The map is new, has one plane, and was made without
+    /// data. After an error the map must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.
@@ -108,15 +108,15 @@ pub trait Stepwise: Layer {
     /// collection begins.
     fn close_full(&mut self, page: u32, plane: PlaneId);
 
-    /// Reports that the collections for which that write waited are over. An erased block replaces
-    /// the open block that the write needs, if one is left to the host, unless copies have opened
-    /// one already.
+    /// Reports that the collections are over for which the write of [`Stepwise::close_full`]
+    /// waited. An erased block replaces the open block that the write needs, if an erased block is
+    /// left to the host and copies have not opened one already.
     fn open_closed(&mut self, plane: PlaneId);
 
     /// The host wants another block for its placement handle `stream`: the open one of `plane`
     /// becomes a candidate, full or not, unless it is still erased. No page is programmed, and the
     /// next write opens an erased block. Returns the number of pages that the block had left;
-    /// `None` if the placement has no such handle. The drive has no page buffer.
+    /// `None` if the placement has no such handle. The drive must not have a page buffer.
     fn close_unit(&mut self, stream: StreamId, plane: PlaneId) -> Option<u32>;
 
     /// Pages of `plane` that hold current data.
@@ -145,7 +145,8 @@ pub trait Stepwise: Layer {
     /// A page that the drive does not have.
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError>;
 
-    /// The number of pages of the map in a flash page, and the protection of those that wait.
+    /// The page buffer: the number of mapping units in a flash page, and whether units that wait
+    /// are protected.
     fn buffer(&self) -> PageBuffer;
 
     /// The position of the page at `ppn` in its flash page, from 0.
@@ -156,11 +157,11 @@ pub trait Stepwise: Layer {
     fn is_buffered(&self, ppn: u32) -> bool;
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
-    /// the ppn of its first unit; `None` if there was none.
+    /// the ppn of its first unit; `None` if no such data wait.
     fn program_host_data(&mut self, plane: PlaneId) -> Option<u32>;
 
     /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
-    /// its first unit; `None` if there was none. Called before the erase of a block whose copies
+    /// its first unit; `None` if no such data wait. Called before the erase of a block whose copies
     /// would be lost with the power.
     fn program_copies(&mut self, plane: PlaneId) -> Option<u32>;
 
@@ -176,7 +177,7 @@ pub trait Stepwise: Layer {
     /// Returns the SLC regions of the planes; `None` without any.
     fn slc(&self) -> Option<&dyn FoldsSlc>;
 
-    /// Returns the SLC regions of the planes, to be used; `None` without any.
+    /// Returns the SLC regions of the planes, for methods that change them; `None` without any.
     fn slc_mut(&mut self) -> Option<&mut dyn FoldsSlc>;
 
     /// The victim that is being collected in `plane`.
@@ -199,19 +200,19 @@ pub trait Stepwise: Layer {
     fn copy(&mut self, plane: PlaneId) -> Result<Option<u32>, FtlError>;
 
     /// Copies the next `count` valid pages of the victim, as [`Stepwise::next_move`] and
-    /// [`Stepwise::copy`] do one by one. No other page is on the move.
+    /// [`Stepwise::copy`] do one by one. No other page is being moved.
     ///
     /// # Errors
     /// The errors of [`Stepwise::copy`].
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError>;
 
-    /// Returns `true` if the copies of a plane affect nothing outside that plane. They may then be
-    /// made later than copies of another plane that come after them.
+    /// Returns `true` if the copies of a plane affect nothing outside that plane. The caller may
+    /// then postpone them until after later copies of other planes.
     fn copies_on_its_own(&self) -> bool;
 
-    /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it.
-    /// This counts as a host write. The data go where a copy of the page would go if the page were
-    /// no zombie. Returns the new ppn.
+    /// Programs new data of the host for the page that `next_move` gave, in place of the copy that
+    /// [`Stepwise::copy`] would make. This counts as a host write. The data go where a copy of the
+    /// page would go if the page were no zombie. Returns the new ppn.
     ///
     /// # Errors
     /// The errors of [`Stepwise::copy`].
@@ -244,7 +245,7 @@ pub trait Stepwise: Layer {
         low: u32,
         high: u32,
     ) -> Result<Option<u32>, FtlError> {
-        // A placement may want the page elsewhere once it has been copied.
+        // A collection may copy the page, and the placement may then give it another class.
         while self.host_room(page, plane).pages == 0 && self.free_blocks(plane) <= low {
             self.close_full(page, plane);
             while !self.has_ended() && self.blocks_for_host(plane) <= high {
@@ -273,8 +274,9 @@ pub trait Stepwise: Layer {
 /// A layer with an SLC region in every plane: the host writes there first, and full blocks are
 /// folded.
 pub trait FoldsSlc {
-    /// Directs the writes of the host, whose pages are the first `pages`, into the regions from now
-    /// on. Pages written before lie in normal blocks, and those of a map on flash always do.
+    /// From now on, directs the host's writes into the regions. The host's pages are the logical
+    /// pages below `pages`. Pages written before lie in normal blocks; pages of a map on flash
+    /// always lie there.
     fn start(&mut self, pages: u32);
 
     /// Returns `true` if the page at `ppn` lies in an SLC block.
@@ -294,7 +296,7 @@ pub trait FoldsSlc {
     /// pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
-    /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on
-    /// the fold is a collection.
+    /// Begins to fold the oldest full SLC block of `plane`; [`FoldsSlc::can_fold`] must hold. From
+    /// here on the fold is a collection.
     fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock;
 }

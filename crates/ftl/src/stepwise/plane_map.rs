@@ -85,7 +85,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
-    /// The open block of `class` gets room, if it has none.
+    /// Opens an erased block for `class` if its open block has no room.
     fn give_room(&mut self, class: Class, plane: PlaneId) -> Result<(), FtlError> {
         match self.plane(plane).room(class) {
             0 => self.store.open_next(class, plane),

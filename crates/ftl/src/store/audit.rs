@@ -90,8 +90,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Bad blocks are those at their limit. Before the end of life the others of each plane have
-    /// room for the promised pages and the blocks that the frontier keeps.
+    /// Checks that the bad blocks are those at their limit. Checks, too, that before the end of
+    /// life the other blocks of each plane have room for the promised pages and for the blocks that
+    /// the frontier keeps.
     fn audit_wear(&self, wear: &Wear) -> Result<(), String> {
         let mut bad = 0;
         for plane in &self.planes {

@@ -18,8 +18,7 @@ pub(crate) struct Gathering {
     #[snapshot(skip)]
     pub(crate) units_per_page: u32,
     pub(crate) counts: Packing,
-    /// The ends of the data of the host and of copies in the open block of each class of each
-    /// plane.
+    /// The ends of the host's data and of the copies in the open block of each class of each plane.
     #[snapshot(table)]
     ends: Vec<Ends>,
     #[snapshot(skip)]
@@ -112,13 +111,13 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
-    /// the ppn of its first unit; `None` if there was none.
+    /// the ppn of its first unit; `None` if no such data wait.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
     /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
-    /// its first unit; `None` if there was none.
+    /// its first unit; `None` if no such data wait.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }

@@ -79,8 +79,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
     }
 
-    /// The number of erased blocks that emptying the victim `block` takes; 0 where there are enough
-    /// in any case.
+    /// The number of erased blocks that emptying the victim `block` takes; 0 if the pool has enough
+    /// for any victim.
     pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
         let plane_state = &self.planes[plane as usize];
         if plane_state.pool.len() >= self.sorting.reserved() as usize {
@@ -114,9 +114,9 @@ impl<P: VictimPolicy> PageStore<P> {
         needed
     }
 
-    /// Takes the valid pages of the victim `block` of `plane` off it, into the front of `pages`, in
-    /// page order. Returns how many there are, and whether any is a zombie. They have no place
-    /// until they are set down.
+    /// Takes the valid pages from the victim `block` of `plane`, and puts them at the front of
+    /// `pages`, in page order. Returns their number, and whether any of them is a zombie. The pages
+    /// have no place until they are set down.
     pub(crate) fn lift(
         &mut self,
         plane: PlaneId,

@@ -39,11 +39,12 @@ pub struct Contents<'a> {
     pub classes: &'a [Class],
     /// Open blocks, at most one a class.
     pub open: &'a [OpenBlock],
-    /// Blocks that policies may pick, the one closed first in front.
+    /// Blocks that policies may pick, in the order in which they were closed.
     pub closed: &'a [BlockId],
-    /// Erased blocks, the one erased first in front; those at the limit of their endurance are bad.
+    /// Erased blocks, in the order in which they were erased. Blocks at the limit of their
+    /// endurance are bad.
     pub erased: &'a [BlockId],
-    /// The counts so far; erases are those of the blocks.
+    /// The counts so far. The count of erases must be the sum of `erases`.
     pub counters: Counters,
 }
 
@@ -88,7 +89,7 @@ impl Contents<'_> {
         Ok(states)
     }
 
-    /// Checks that lengths, classes and erases are those of a drive.
+    /// Checks that the lengths of the lists, the classes and the erases fit this drive.
     fn check(&self, tables: &Tables, classes: usize) -> Result<(), Fault> {
         let blocks = tables.geometry.blocks() as usize;
         let pages = tables.geometry.logical_pages() as usize;

@@ -109,8 +109,9 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Hands the erased blocks of `plane` from `first` on to the pool or, without one, to the
-    /// candidates: an erased block is a candidate with no valid page, which has waited longest.
+    /// Hands the erased blocks of `plane`, from `first` on, to the pool. Without a pool they become
+    /// candidates with no valid page. They are closed before all others, so they count as the
+    /// oldest.
     fn release(&mut self, planes: &PlaneLayout, plane: PlaneId, first: BlockId) {
         let plane_state = &mut self.planes[plane as usize];
         for block in first..self.tables.blocks_per_plane - planes.layout.set_aside() {

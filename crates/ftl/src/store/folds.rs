@@ -13,7 +13,7 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
 impl<P: VictimPolicy> Plane<P> {
-    /// Returns `true` if a write of `page` goes to the region, if that has room.
+    /// Returns `true` if a write of `page` goes to the region as long as the region has room.
     #[inline]
     pub(crate) fn takes_in_slc(&self, page: u32) -> bool {
         self.region.as_ref().is_some_and(|region| page < region.host_pages)
@@ -98,7 +98,8 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// A folded block, erased and not worn out, goes back to where it came from.
+    /// Gives a folded block, which is erased and not worn out, back: to the pool if the pool lent
+    /// it, else to the erased blocks of the region.
     pub(super) fn give_back(&mut self, block: BlockId) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         if region.lends() {
@@ -111,8 +112,8 @@ impl<P: VictimPolicy> Plane<P> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Directs the writes of the host, whose pages are the first `pages`, into the SLC regions from
-    /// now on, if there are any.
+    /// From now on, directs the host's writes into the SLC regions, if there are any. The host's
+    /// pages are the logical pages below `pages`; the others belong to a map on flash.
     pub(crate) fn use_slc(&mut self, pages: u32) {
         for region in self.planes.iter_mut().filter_map(|plane| plane.region.as_mut()) {
             (region.is_used, region.host_pages) = (true, pages);
@@ -149,8 +150,8 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
     /// room, if need be in erased blocks beyond `low`.
     ///
-    /// A fold may have pages of each of the N classes of a placement. If there are more than `low`
-    /// erased blocks, there is one for each class, and one more for the next victim.
+    /// A fold may have pages of each of the N classes of a placement. More than `low` erased blocks
+    /// are enough: one for each class, and one more for the next victim.
     pub(crate) fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
         let plane_state = &self.planes[plane as usize];
         let Some(region) = &plane_state.region else { return false };

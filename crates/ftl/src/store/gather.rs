@@ -1,4 +1,5 @@
-//! Gathers the live pages among up to 64, side by side: 16 at a time where the processor can.
+//! Copies the live pages among 64 entries of the reverse map to entries side by side: 16 at a time
+//! if the processor can.
 
 /// The number of entries behind the last gathered one that may be overwritten.
 pub(super) const SLACK: usize = 16;

@@ -1,10 +1,11 @@
 //! The page store: where every page is, the state of every block, and the transitions between such
 //! states. Any logical page may lie on any physical page.
 //!
-//! Its policies take all decisions. The store knows no order of events:
-//! the [page map](crate::page_map) drives it in batches, [stepwise](crate::stepwise) one operation
-//! at a time. Its blocks are shared evenly by *planes*, each with open blocks, a pool, a victim
-//! policy and random streams of its own; the page map has one.
+//! Its policies take all decisions. The store knows no order of events: the
+//! [page map](crate::page_map) drives it in batches, [stepwise](crate::stepwise) one operation at a
+//! time.
+//! Its blocks are divided evenly among *planes*. Each plane has its own open blocks, pool, victim
+//! policy and random streams; the page map has one plane.
 //!
 //! Transitions of pages are here and in [`plane`], those of collections in [`collect`].
 
@@ -264,9 +265,9 @@ impl<P: VictimPolicy> PageStore<P> {
         ppn
     }
 
-    /// Hands on the heritage of the old data of a page, at the map entry `old`, to its new data at
-    /// `ppn` of `plane`, programmed when the clock was `time`. The tracker of the old data's plane
-    /// gives the heritage. Without old data there is none.
+    /// Passes the heritage of a page's old data to its new data. The map entry `old` names the old
+    /// data, and the tracker of their plane gives the heritage; without old data there is none. The
+    /// new data are at `ppn` of `plane` and were programmed when the clock was `time`.
     #[inline]
     pub(crate) fn inherit(
         &mut self,
@@ -382,8 +383,8 @@ impl<P: VictimPolicy> PageStore<P> {
         self.decisions_behind(None).unwrap_or_default()
     }
 
-    /// Returns the digest of the decisions of these planes, behind other planes of the drive whose
-    /// digest is `before`.
+    /// Returns the digest of the decisions of two groups of planes: the planes of the drive before
+    /// these ones, whose digest is `before`, and these planes.
     pub(crate) fn decisions_behind(&self, before: Option<u64>) -> Option<u64> {
         let planes = self.planes.iter().map(|plane| plane.decisions);
         before.into_iter().chain(planes).reduce(digest)
@@ -406,7 +407,7 @@ impl<P: VictimPolicy> PageStore<P> {
         FtlErrorKind::ReadOnly { bad_blocks: self.wear.as_ref().map_or(0, Wear::bad_blocks) }.into()
     }
 
-    /// Returns the store as one to which streams are named; `None` where none are kept.
+    /// Returns the store as one to which streams are named; `None` if it keeps no streams.
     pub(crate) fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
         if self.sorting.streams.is_some() { Some(self) } else { None }
     }

@@ -1,5 +1,5 @@
-//! A plane: the range of one victim search, and the life of its blocks. Its blocks are numbered
-//! from 0; the counting drive has one plane.
+//! A plane: the blocks among which one victim search chooses, and their transitions. Its blocks are
+//! numbered from 0; the counting drive has one plane.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
@@ -62,7 +62,7 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// The open block of each class.
     #[snapshot(table)]
     pub(crate) open: Box<[Active]>,
-    /// The class whose full block was closed because the host waits for room in it.
+    /// The class whose full open block was closed because the host waits for room in that class.
     pub(crate) wanted: Option<Class>,
     pub(crate) under_way: Option<UnderWay>,
     /// The SLC blocks of the plane; `None` without a region.
@@ -97,7 +97,7 @@ pub(crate) struct UnderWay {
 /// The progress of a collection that moves its pages one by one.
 #[derive(Default, Value)]
 pub(crate) struct Steps {
-    /// The offset below which every valid page has been moved, except one on the move.
+    /// The offset below which every valid page has been moved, except the page that is being moved.
     pub(crate) next: u32,
     /// The ppn of the page to move next, out of order.
     pub(crate) preferred: Option<u32>,
@@ -134,8 +134,7 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// Programs `pages`, in order, at the open block of `class`, which has room for them: reverse
-    /// map, live bits, counts, clock. Returns the ppn of the first; the map is the caller's to
-    /// update.
+    /// map, live bits, counts, clock. Returns the ppn of the first; the caller updates the map.
     #[inline(always)]
     pub(crate) fn program(&mut self, tables: &mut Tables, class: Class, pages: &[u32]) -> u32 {
         let active = &mut self.open[usize::from(class)];
@@ -154,9 +153,9 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// Kills the pages at the ppns `old`, all of this plane. Entries that are [`UNMAPPED`] are
-    /// skipped. Returns how many pages died. One entry stands for one tick of the clock, and the
-    /// last one for now. Trackers hear of the deaths, except in SLC blocks and in the victim of a
-    /// collection under way, which was taken from them.
+    /// skipped. Returns how many pages died. Successive entries are one tick of the clock apart;
+    /// the last entry is for now. Trackers hear of the deaths, except in SLC blocks and in the
+    /// victim of a collection under way, which was taken from them.
     #[inline(always)]
     pub(crate) fn kill(&mut self, tables: &mut Tables, old: &mut [u32]) -> usize {
         let bits = tables.geometry.offset_bits();

@@ -9,7 +9,7 @@ use crate::placement::Class;
 use crate::slc::{SlcBlocks, SlcRegion};
 use flashgc_base::table::bytes_of;
 
-/// The classes of a region, behind those of host writes and copies.
+/// The classes of a region. Their numbers follow those of host writes and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlcClasses {
     /// The class of folded pages; `None` where a placement sorts them.
@@ -19,13 +19,13 @@ pub(crate) struct SlcClasses {
 }
 
 impl SlcClasses {
-    /// The classes behind this many others, without a placement.
+    /// The classes on a drive without a placement. Their numbers begin at `others`.
     pub(super) fn behind(others: usize) -> Self {
         let folded = others as Class;
         Self { folded: Some(folded), slc: folded + 1 }
     }
 
-    /// The class behind the `others` of a placement.
+    /// The class on a drive whose placement has `others` classes; its number is `others`.
     pub(super) fn sorted(others: usize) -> Self {
         Self { folded: None, slc: others as Class }
     }
@@ -45,7 +45,8 @@ pub(crate) struct Region {
     /// `true` once the clock has started. Earlier writes go to normal blocks, so the region starts
     /// empty.
     pub(super) is_used: bool,
-    /// Logical pages from this number on are those of a map on flash, and go to normal blocks.
+    /// The number of logical pages of the host. Pages from this number on belong to a map on flash,
+    /// and go to normal blocks.
     #[snapshot(skip)]
     pub(super) host_pages: u32,
     /// For each block of the plane, `true` if it is in SLC mode.
@@ -60,7 +61,7 @@ pub(crate) struct Region {
 /// The room that a host write finds in the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlcRoom {
-    /// The region has room for this many pages.
+    /// The region has room; the field is the number of pages.
     Pages(u32),
     /// The region has no room, and the write waits for a fold.
     Waits,
@@ -69,7 +70,7 @@ pub(crate) enum SlcRoom {
 }
 
 impl Region {
-    /// The region of a plane of `blocks` blocks. An SLC block has this many `pages`.
+    /// The region of a plane of `blocks` blocks. An SLC block has `pages` pages.
     pub(super) fn new(rule: SlcRegion, classes: SlcClasses, blocks: u32, pages: u32) -> Self {
         let first = blocks - rule.set_aside();
         Self {

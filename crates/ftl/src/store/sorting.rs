@@ -53,12 +53,12 @@ pub(crate) struct Sorting {
     #[snapshot(table)]
     opened: Vec<Now>,
     /// The class of each page that lies in a block of several classes: in an SLC region, or moved
-    /// to level wear. There is one table if a rule's pages may lie so, else none.
+    /// to level wear. There is one table if pages of a rule may lie in such blocks, else none.
     #[snapshot(tables)]
     mixed: Vec<Vec<Class>>,
     /// The time, counted over all planes.
     now: Now,
-    /// The streams of pages; `None` where writes name none.
+    /// The streams of pages; `None` if writes name no streams.
     #[snapshot(state)]
     pub(super) streams: Option<Streams>,
 }
@@ -154,8 +154,8 @@ impl Sorting {
         self.rule.is_some() || self.streams.is_some()
     }
 
-    /// Checks that the class of every block exists, and that of every page in a block of several
-    /// classes.
+    /// Checks that the class of every block exists, and the class of every page in a block of
+    /// several classes.
     fn check(&self) -> Result<(), Fault> {
         let (classes, sorted) = (self.classes(), self.sorted_classes());
         let mixed = self.mixed.iter().flatten();
@@ -237,7 +237,7 @@ impl Sorting {
         rule.host(page, stream, old.map(|block| self.place_at(page, block)), self.now)
     }
 
-    /// The class of host writes of the placement handle `stream`; `None` if it is no handle.
+    /// The class of host writes of the placement handle `stream`; `None` if `stream` is no handle.
     pub(crate) fn of_handle(&self, stream: StreamId) -> Option<Class> {
         self.rule.as_ref().and_then(|rule| rule.of_handle(stream))
     }
@@ -249,15 +249,15 @@ impl Sorting {
         rule.copy(page, self.place_at(page, block), zombie, self.now)
     }
 
-    /// The one class that all copies go to, those made to level wear if `levels`; `None` where a
-    /// placement sorts them.
+    /// The class to which all copies of a collection go, or `None` if a placement sorts them.
+    /// `levels` says whether the collection levels wear.
     #[inline]
     pub(crate) fn of_copies(&self, levels: bool) -> Option<Class> {
         let levelled = self.levelled.filter(|_| levels);
         levelled.or((!self.has_rule()).then_some(self.copies))
     }
 
-    /// The class of copies that level wear; `None` where none do.
+    /// The class of copies that level wear; `None` without wear levelling.
     pub(super) fn levelled(&self) -> Option<Class> {
         self.levelled
     }
@@ -284,7 +284,8 @@ impl Sorting {
         (!is_slc).then(|| self.class_shown(class))
     }
 
-    /// The class of blocks of `class` as policies see it.
+    /// The class that policies see of a block of `class`: [`NO_CLASS`] for a block that levels
+    /// wear.
     pub(super) fn class_shown(&self, class: Class) -> Class {
         if self.levelled == Some(class) { NO_CLASS } else { class }
     }

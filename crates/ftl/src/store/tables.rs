@@ -9,9 +9,9 @@ use crate::blocks::BlockId;
 use crate::geometry::Geometry;
 use flashgc_base::table::{Table, for_words, prefetch, set_bits};
 
-/// A write prefetches the map entry that is needed this many pages later.
+/// Distance in pages at which a batch of writes prefetches map entries.
 pub(crate) const MAP_AHEAD: usize = 48;
-/// A write prefetches the live bit that is needed this many pages later.
+/// Distance in pages at which a batch of writes prefetches live bits.
 pub(crate) const LIVE_AHEAD: usize = 24;
 
 /// The place of every page: tables over all pages and blocks of the drive.
@@ -29,7 +29,7 @@ pub(crate) struct Tables {
     /// (`zombies.rs`).
     #[snapshot(table)]
     pub(crate) map: Table<u32>,
-    /// The logical page last written on each physical page (block times b plus offset).
+    /// The logical page last written on each physical page. The index is block times b plus offset.
     #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
     /// One bit for each ppn, set if the page holds current data.
@@ -146,8 +146,8 @@ impl Tables {
         prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
     }
 
-    /// Takes the live pages of `block` off it, into the front of `pages`, in page order; returns
-    /// how many there are. `pages` has [`room_for_a_block`] entries.
+    /// Takes the live pages from `block`, and puts them at the front of `pages`, in page order.
+    /// Returns their number. `pages` has [`room_for_a_block`] entries.
     pub(crate) fn take_live(&mut self, block: BlockId, pages: &mut [u32]) -> usize {
         let b = self.geometry.pages_per_block() as usize;
         let first = self.first_ppn(block) as usize;

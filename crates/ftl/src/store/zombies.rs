@@ -1,5 +1,5 @@
-//! Zombies: pages whose data are live, but whose new version waits in the host's cache. The host
-//! says which they are; only the choice of victims and places depends on it.
+//! Zombies: pages whose data are live, but whose new version waits in the host's cache. Hints of
+//! the host name them. Only the choice of victims and places depends on hints.
 //!
 //! They are kept if the victim policy or the placement asks for them: a mark in the map entry,
 //! which is looked at with every write anyway, and a count a block in the block table.
@@ -53,7 +53,7 @@ pub(super) fn check(geometry: &Geometry) -> Result<(), SpecError> {
     ))
 }
 
-/// Bytes of the counts of a drive of this shape.
+/// Bytes of the counts of zombies on a drive of this shape.
 pub(super) fn bytes(geometry: &Geometry) -> u64 {
     bytes_of::<u16>(geometry.blocks() as usize)
 }
@@ -86,8 +86,8 @@ impl ZombieCounts {
 }
 
 impl<P: VictimPolicy> Plane<P> {
-    /// Removes the marks of zombies from `old`, the map entries of pages of this plane that lose
-    /// their place. Returns how many entries had a mark.
+    /// Removes the marks of zombies from the map entries `old`. Their pages are on this plane and
+    /// lose their place. Returns how many entries had a mark.
     #[inline]
     pub(crate) fn bury(&mut self, old: &mut [u32], offset_bits: u32) -> u64 {
         let first_block = self.first_block;
@@ -148,7 +148,7 @@ impl<P: VictimPolicy> PageStore<P> {
         (plane, block - self.planes[plane].first_block)
     }
 
-    /// Marks those of `pages` as zombies that have data and are no zombies yet. All of them are
+    /// Marks as zombies those of `pages` that have data and are no zombies yet. All of `pages` are
     /// pages of the drive.
     fn mark_zombies(&mut self, pages: &[u32]) {
         let mut marked = 0;

@@ -50,8 +50,8 @@ pub struct Ages {
     basis: AgeBasis,
     #[snapshot(table)]
     lost: Vec<u64>,
-    /// The clock at the last collection. `from` is its value at the last pick, from which ages
-    /// count until the next pick.
+    /// The clock at the last collection. `from` is the value that `collected` had at the last pick.
+    /// Ages count from it until the next pick.
     collected: u64,
     from: u64,
 }

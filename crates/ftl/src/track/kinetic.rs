@@ -12,7 +12,7 @@ use flashgc_base::table::{bytes_of, prefetch, tree_levels};
 /// Children of a node.
 const FAN: usize = 16;
 
-/// The data of a block are prefetched this many dead pages ahead.
+/// Distance in dead pages at which the data of a block are prefetched.
 const AHEAD: usize = 16;
 
 /// No block: the winner among no candidates.
@@ -31,8 +31,8 @@ const ROUNDING: f64 = 4e-15;
 pub struct Course {
     /// The score that picks compare.
     value: f64,
-    /// The score with the age not raised to 1. The polynomial from here on gives the exact future
-    /// score of a block whose age is 1 or more. The score of a younger block is never below it.
+    /// The score with the true age, even where `value` counts an age below 1 as 1. Growth counts
+    /// from here, so the score of such a young block is never below the growing `floor`.
     floor: f64,
     slope: f64,
     rise: f64,
@@ -85,8 +85,8 @@ impl Course {
         Self { value, floor, slope, rise: slope, curve: gain / cost }
     }
 
-    /// Returns a time on the clock until which `other`, which is not better at `now`, certainly
-    /// does not become better.
+    /// Returns a time on the clock until which this course certainly stays ahead of `other`, or
+    /// equal to it. `other` is not better at `now`.
     #[inline]
     fn ahead_until(&self, other: &Course, now: u64) -> u64 {
         let same = self.rise == other.rise && self.curve == other.curve;
@@ -118,7 +118,7 @@ impl Course {
             return NEVER;
         }
         let dt = 2.0 * gap / (closing + root.sqrt());
-        // Beyond 2^62 the cast saturates, and nothing comes so late.
+        // A very large `dt` saturates in the cast; no clock reaches such a time.
         now.saturating_add((dt * (1.0 - ROUNDING)) as u64).saturating_add(1)
     }
 }
@@ -130,8 +130,8 @@ pub trait Score: State + Send {
     /// `true` if the tree must call [`Score::programmed`].
     const FOLLOWS_PROGRAMS: bool = false;
 
-    /// `true` if the score depends on zombies. A page that becomes one must raise neither the score
-    /// nor its growth.
+    /// `true` if the score depends on zombies. A page that becomes a zombie must raise neither the
+    /// score nor its growth.
     const FOLLOWS_ZOMBIES: bool = false;
     /// Bytes that [`Score::start`] makes room for on a drive of this shape.
     fn bytes(&self, shape: &Geometry) -> u64 {
@@ -155,8 +155,8 @@ pub trait Score: State + Send {
     /// Makes room for the blocks of `blocks`.
     fn start(&mut self, blocks: &BlockTable) {}
 
-    /// The score of a candidate that was closed at `closed`. 0 for a block without an invalid page;
-    /// never negative, never falling with time.
+    /// The score of a candidate that was closed at `closed`. The score is 0 for a block without an
+    /// invalid page. It is never negative, and never falls with time.
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course;
 
     /// The order of equal scores: the least value comes first. Blocks of equal value are ordered by
@@ -326,7 +326,7 @@ impl<S: Score> Kinetic<S> {
             index /= FAN;
             let node = self.levels[level][index];
             if node.until <= now {
-                continue; // made anew when the node above it is, which may hold yet
+                continue; // it is made anew with the node above it, which may still hold
             }
             if wins && node.winner != block && node.winner != NONE {
                 if until == NEVER && node.leaves_behind(&course, now) {

@@ -48,9 +48,9 @@ pub trait Rank: Send + 'static {
     /// `true` if the rank depends on zombies.
     const FOLLOWS_ZOMBIES: bool = false;
 
-    /// The rank of a block of `pages_per_block` pages of which this many are valid, and this many
-    /// of those zombies; below 2^31. It falls with every page that dies, and never falls with a
-    /// page that becomes a zombie.
+    /// The rank of a block of `pages_per_block` pages. `valid` of them are valid, and `zombies` of
+    /// the valid ones are zombies. The rank is below 2^31. It falls with every page that dies, and
+    /// never falls with a page that becomes a zombie.
     fn of(pages_per_block: u32, valid: u16, zombies: u16) -> u32;
 
     /// An upper bound on the rank of a block of `pages_per_block` pages.
@@ -84,7 +84,7 @@ impl Rank for Valid {
 /// The number of low bits of a key that hold the tie. The rank is in the bits above them.
 const TIE_BITS: u32 = 32;
 
-/// The tie of a block that is no candidate here.
+/// The tie of a block that does not take part.
 const ABSENT: u32 = u32::MAX;
 
 /// The last event that a tie can hold. After it the ties are numbered anew.
@@ -93,7 +93,7 @@ const LAST_EVENT: u32 = u32::MAX - 1;
 /// Children a node.
 const FAN: usize = 16;
 
-/// A new bound lets at least 1 of this many blocks into the tree.
+/// A new bound lets at least N / `INSIDE` of the N blocks into the tree.
 const INSIDE: usize = 64;
 
 /// A tournament tree over the keys of the blocks of low rank: the rank, then the key of ties.
@@ -119,7 +119,7 @@ pub struct Least<R = Valid> {
     /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
     #[snapshot(table)]
     leaves: Vec<u64>,
-    /// The levels above: each has the least of every `FAN` keys of the one below. The last level,
+    /// The levels above: each has the least of every `FAN` keys of the level below. The last level,
     /// which may be the only one, has one node in use.
     #[snapshot(tables)]
     upper: Vec<Vec<u64>>,
@@ -267,7 +267,8 @@ impl<R: Rank> Least<R> {
         self.upper.last().is_none_or(|top| top[0] == u64::MAX)
     }
 
-    /// Gives `block` this key, which is below the one it had in the tree, if it was there.
+    /// Gives `block` the key made of `rank` and `tie`. If the block is in the tree, this key is
+    /// below its present key.
     #[inline(never)]
     fn lower(&mut self, block: BlockId, rank: u32, tie: u32) {
         let key = (u64::from(rank) << TIE_BITS) | u64::from(tie);
@@ -335,7 +336,7 @@ impl<R: Rank> Least<R> {
         self.keys(blocks, index).map(|(_, key)| key).fold(u64::MAX, u64::min)
     }
 
-    /// The blocks under the lowest node number `index` that are in the tree, each with its key.
+    /// The blocks under leaf number `index` that are in the tree, each with its key.
     #[inline]
     fn keys(&self, blocks: &BlockTable, index: usize) -> impl Iterator<Item = (usize, u64)> {
         let most_valid = R::most_valid(self.bound);

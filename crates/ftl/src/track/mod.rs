@@ -56,8 +56,8 @@ pub trait Tracker: State + Send {
     const FOLLOWS_PAGES: bool = false;
 
     /// Pages died in the blocks `lost`, in this order; a block occurs once for every page. The
-    /// table holds the counts after all of them; open blocks occur too. Called before the next
-    /// collection.
+    /// table holds the counts after all of these deaths; open blocks occur, too. Called before the
+    /// next collection.
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {}
 
     /// `true` if the engine must call [`Tracker::pages_died`].
@@ -65,8 +65,8 @@ pub trait Tracker: State + Send {
 
     /// The pages at the ppns `old` died. Entry k, counted from 0, died when the clock was `since` +
     /// k. An entry that is [`UNMAPPED`](crate::geometry::UNMAPPED) stands for no page. The table
-    /// holds the state after all of
-    /// them; pages of open blocks occur too. Called before the next collection.
+    /// holds the state after all of these deaths; pages of open blocks occur, too. Called before
+    /// the next collection.
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {}
 
     /// `true` if the engine must call [`Tracker::pages_programmed`].
@@ -75,7 +75,8 @@ pub trait Tracker: State + Send {
     /// `count` pages of one block were programmed, from ppn `first` on; the last of them now.
     fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {}
 
-    /// `true` if the engine must ask for [`Tracker::heritage`] and call [`Tracker::inherited`].
+    /// `true` if the engine must ask for [`Tracker::heritage`] and call [`Tracker::inherited`]. A
+    /// heritage is a number that a page leaves to the page that takes its place.
     const FOLLOWS_ORIGINS: bool = false;
 
     /// Returns the heritage that the page at `ppn` leaves, when the clock is `time`, to the page
@@ -84,13 +85,13 @@ pub trait Tracker: State + Send {
         0
     }
 
-    /// The page at `ppn`, programmed when the clock was `time`, takes the place of one with this
-    /// heritage; `None` if there was none. Called for every page that is programmed, in order,
-    /// before the deaths of the replaced pages are reported.
+    /// The page at `ppn`, programmed when the clock was `time`, takes the place of a page with the
+    /// heritage `heritage`; `None` if it replaces no page. Called for every page that is
+    /// programmed, in order, before the deaths of the replaced pages are reported.
     fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {}
 
-    /// The SLC block `block` is folded from now on, and then erased. Called if the tracker follows
-    /// origins.
+    /// A fold of the SLC block `block` begins. At its end the block is erased. Called if the
+    /// tracker follows origins.
     fn folded(&mut self, block: BlockId) {}
 
     /// `true` if the engine must keep zombies, and call [`Tracker::zombie_marked`] and

@@ -1,19 +1,19 @@
-//! Blocks in the order in which they came. Any of them can be removed in O(1).
+//! Blocks in the order in which they were added. Any of them can be removed in O(1).
 
 use flashgc_base::snapshot::{Fault, State};
 
 use crate::blocks::BlockId;
 use flashgc_base::table::bytes_of;
 
-/// Stands for a missing neighbour: that of the first and of the last block, and of blocks that are
-/// not in the order.
+/// Stands for a missing neighbour: before the first block, behind the last block, and on both sides
+/// of a block that is not in the order.
 const NONE: BlockId = BlockId::MAX;
 
 /// A doubly linked list over the block numbers: 8 bytes a block.
 #[derive(Clone, Debug, State)]
 #[snapshot(then = check)]
 pub(super) struct Order {
-    /// For each block, the one before it and the one after it.
+    /// For each block, the block before it and the block after it.
     #[snapshot(table)]
     links: Vec<(BlockId, BlockId)>,
     first: BlockId,

@@ -1,4 +1,5 @@
-//! Candidates in two regions, cold and normal, and in each the one with the fewest valid pages.
+//! Candidates in two regions, cold and normal. For each region, the candidate with the fewest valid
+//! pages is kept up to date.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::State;

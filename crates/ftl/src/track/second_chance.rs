@@ -1,4 +1,5 @@
-//! Candidates in the order in which they were closed, passed by a hand that takes the emptier ones.
+//! A hand passes over the candidates in the order in which they were closed, and takes those with
+//! few valid pages.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
@@ -8,7 +9,7 @@ use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 
-/// The bound is counted in this many parts of a block.
+/// The unit of the bound: a block divided by `PARTS`.
 const PARTS: u32 = 20;
 
 /// The bound at first, the bound at the start of every later search, and the bound that takes every
@@ -31,8 +32,7 @@ pub struct SecondChance {
     hand: Option<BlockId>,
     /// Blocks looked at since the hand was at the first.
     steps: usize,
-    /// The hand takes a block if its valid pages are fewer than `bound` of [`PARTS`] parts of a
-    /// block.
+    /// The hand takes a block if its valid pages are fewer than `bound` / [`PARTS`] of a block.
     bound: u32,
     /// Invalid pages of the victims of this search.
     gained: u32,

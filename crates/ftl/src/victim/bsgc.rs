@@ -50,7 +50,8 @@ pub struct Bsgc {
     #[snapshot(table)]
     past: Vec<Past>,
     least_erases: u32,
-    /// Blocks with `least_erases` erases, less those picked since that minimum was found.
+    /// The number of blocks with `least_erases` erases, without those picked since that minimum was
+    /// found.
     least_worn: u32,
 }
 

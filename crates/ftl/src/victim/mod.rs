@@ -66,7 +66,8 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     /// `true` if the placement picks in place of the policy.
     const BY_PLACEMENT: bool = false;
 
-    /// The policy with these parameters on a drive of `blocks`, of which it may ask the shape.
+    /// Makes the policy with these parameters for a drive with the block table `blocks`. It may
+    /// read only the shape from the table.
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;
 
     /// Bytes that the policy and its tracker keep on a drive of this shape.

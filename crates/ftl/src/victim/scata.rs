@@ -31,7 +31,8 @@ use flashgc_base::table::{bytes_of, prefetch};
 pub struct Scata {
     #[snapshot(table)]
     past: Vec<Past>,
-    /// For each page, the clock at which it was programmed, less that of the block's first page.
+    /// For each page, the time of its program on the clock, counted from the program of the block's
+    /// first page.
     #[snapshot(table)]
     programmed: Vec<u32>,
     /// One bit for each page, set if it died since it was programmed. Each block has its own words.
@@ -133,7 +134,8 @@ impl Score for Scata {
         past.youngest = now;
         let place = Self::page(blocks, block, offset);
         for (time, page) in (first..).zip(&mut self.programmed[place..][..count as usize]) {
-            // A block stays open for 2^32 programs only if nothing is ever copied; ages then stop.
+            // The difference exceeds 32 bits only if nothing is ever copied, and the block stays
+            // open for 2^32 programs. Ages then stop.
             *page = u32::try_from(time - past.first).unwrap_or(u32::MAX);
         }
     }

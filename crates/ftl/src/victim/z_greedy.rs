@@ -55,7 +55,7 @@ impl VictimPolicy for ZGreedy {
 }
 
 /// Twice the score of a block with `invalid` invalid pages and `zombies` zombies: a whole number
-/// that orders blocks alike.
+/// that orders blocks as the score does.
 #[inline(always)]
 pub(super) fn twice_benefit(invalid: u32, zombies: u32) -> u32 {
     2 * invalid - (2 * zombies).min(invalid)

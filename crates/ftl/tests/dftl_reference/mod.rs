@@ -139,7 +139,7 @@ impl NaiveDftl {
     }
 
     /// Marks `page` as a zombie in its block, or takes the mark back. The entry of the page must be
-    /// looked up first, because only it says which block that is.
+    /// looked up first, because only the entry says which block holds the page.
     pub fn hint(&mut self, page: u32, is_taken_back: bool, pick: Pick) {
         self.look_up(page, pick);
         if is_taken_back {

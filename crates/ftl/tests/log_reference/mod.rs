@@ -219,7 +219,8 @@ impl Naive {
         self.append(target, page, version);
     }
 
-    /// Data blocks associated with a log block, and their pages on flash by state, worked out anew.
+    /// The log block to merge: the first, or by cost the cheapest of the window. The costs are
+    /// computed anew from all pages of the data blocks associated with each log block.
     fn choose(&self, cache: &Cache) -> usize {
         if !self.by_cost {
             return self.logs[0];

@@ -12,8 +12,8 @@ pub struct Placed {
     open: Vec<Option<usize>>,
     /// The class for which each block was opened, and when.
     opened: BTreeMap<usize, (usize, Time)>,
-    /// The blocks whose data were moved there to level wear, and the class that each page there had
-    /// before.
+    /// The blocks with data that were moved to level wear. `before` has the class that each page of
+    /// these data had before the move.
     levelled: BTreeSet<usize>,
     before: BTreeMap<u32, usize>,
     host_writes: u64,
@@ -21,7 +21,7 @@ pub struct Placed {
 
 impl Placed {
     /// Erased blocks kept in the pool beside the low-water mark: one for each class that copies may
-    /// go to, but the first.
+    /// go to, except the first.
     fn more(rule: &dyn NaiveRule) -> usize {
         (0..rule.classes()).filter(|&class| rule.takes_copies(class)).count() - 1
     }

@@ -1,4 +1,4 @@
-//! FDP: a unit a handle, and units for copies.
+//! FDP: one reclaim unit for each handle, and units for copies.
 
 use super::{NaiveRule, Time};
 

@@ -26,8 +26,9 @@ fn draw(key: u64, salt: u64) -> f64 {
 }
 
 impl Oracle {
-    /// The number of writes before the event that ends data of `page`: those of write `from`, or
-    /// first contents for `None`. Returns `None` if the event is not in sight after `done` writes.
+    /// The number of writes before the event that ends data of `page`. These are the data of write
+    /// `from`, or the first contents if `from` is `None`. Returns `None` if the event is not in
+    /// sight after `done` writes.
     fn death(&self, page: u32, from: Option<u64>, done: u64) -> Option<u64> {
         let mut number = 0;
         for &(of, is_trim) in &self.events {
@@ -42,8 +43,8 @@ impl Oracle {
         None
     }
 
-    /// The first write of the request that write `number` belongs to: of pages that follow each
-    /// other.
+    /// The first write of the request to which write `number` belongs. The pages of a request
+    /// follow each other.
     fn request(&self, number: u64) -> u64 {
         let writes: Vec<u32> =
             self.events.iter().filter(|event| !event.1).map(|event| event.0).collect();

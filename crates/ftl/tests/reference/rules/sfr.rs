@@ -10,7 +10,7 @@ pub struct Sfr {
 }
 
 impl Sfr {
-    /// The first writes of the requests among these writes, by their indices.
+    /// The indices of the writes that begin a request.
     fn beginnings(writes: &[u32]) -> Vec<usize> {
         let begins = |&at: &usize| at == 0 || writes[at - 1] + 1 != writes[at];
         (0..writes.len()).filter(begins).collect()
