@@ -1,4 +1,4 @@
-//! The processor time of a thread and of those that help it.
+//! The processor time of a thread and of its helper threads.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]), locks
 //! ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
-//! It depends on no other crate of ours but its derives, so generators and trace readers need no
-//! translation layer.
+//! This crate depends on no other crate of ours but its derives, so generators and trace readers
+//! need no translation layer.
 
 // Derived code uses the name `flashgc_base`, also for types of this crate.
 extern crate self as flashgc_base;

@@ -61,7 +61,8 @@ impl Names for Keywords {
     }
 }
 
-/// Returns a value as Python and experiment files have it: a whole number, or a text in quotes.
+/// Returns a value as it is written in Python and in experiment files: a whole number, or a text in
+/// quotes.
 pub fn quoted(value: &str) -> String {
     let is_number = !value.is_empty() && value.bytes().all(|digit| digit.is_ascii_digit());
     if is_number { value.to_string() } else { format!("\"{value}\"") }

@@ -17,7 +17,7 @@ pub const SIZES: [(&str, u128); 11] = [
     ("PiB", 1 << 50),
 ];
 
-/// The largest number of characters of a number. Its exponent must not be larger, either.
+/// A limit on both the characters of a number and the size of its exponent.
 const LONGEST: usize = 40;
 
 /// The sizes of the smallest and the largest page, in bytes.
@@ -180,7 +180,8 @@ pub fn size(text: &str, usual: &str) -> Result<i128, SpecError> {
     }
 }
 
-/// Returns the value of `text`, a number with one of `units`. Each unit stands with its value.
+/// Returns the value of `text`, a number with one of `units`. Each entry of `units` is a unit and
+/// its value.
 ///
 /// # Errors
 /// The text is no number, or its unit is missing or unknown.

@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         self.to_come + (self.ahead.len() - self.at) as u64
     }
 
-    /// Fills `bytes`.
+    /// Fills `bytes` with the next bytes of the snapshot.
     ///
     /// # Errors
     /// The snapshot ends too early, or cannot be read.
