@@ -501,7 +501,7 @@ fn name(
     layer.streams().map_or(Ok(pages.len()), |named| named.name(pages, streams))
 }
 
-/// Puts the streams of the commands in `run` that are writes into `named`.
+/// Puts the streams of the writes among the commands `run` into `named`.
 fn keep_streams(streams: &[StreamId], run: Range<usize>, ops: &[Op], named: &mut Vec<StreamId>) {
     named.clear();
     if !streams.is_empty() {

@@ -295,7 +295,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan of a drive that is not measured in the passes of a trace.
+    /// Returns the plan of a run that is not measured in the passes of a trace.
     pub fn of(warmup: Extent, measured: Extent) -> Self {
         Self { warmup, measured, passes: None, rule: None, doubling: None }
     }

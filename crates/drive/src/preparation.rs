@@ -184,8 +184,7 @@ mod tests {
         let mut preparation = Preparation::new(40_000);
         let mut looks = Vec::new();
         while preparation.written() < 24 * 40_000 {
-            // Half of the pages are never written; of the others, a drive write is two writes of
-            // each.
+            // Half of the pages are never written. A drive write is two writes of each other page.
             let pages = (0..preparation.interval()).map(|_| rng.below(20_000)).collect();
             preparation.touched().add(&Batch { pages, ..Batch::default() });
             let next = preparation.next_look() / 40_000;

@@ -32,7 +32,7 @@ pub struct SettlingLevel {
     /// The rest of the transient: the distance from the mean to the final level, estimated from the
     /// writes before.
     pub left: f64,
-    /// Half the 95% interval of `left` if nothing is left of the transient: chance alone.
+    /// Half the 95% interval that `left` has by chance alone, if nothing is left of the transient.
     pub chance: f64,
 }
 
@@ -48,8 +48,9 @@ impl SettlingLevel {
     }
 }
 
-/// Returns half the interval of the mean over intervals of equal length: the widest over all
-/// numbers of batches. It is infinite for fewer than four intervals.
+/// Returns half the 95% interval of the mean over intervals of equal length. One such interval is
+/// computed for each number of batches, and the widest counts. It is infinite for fewer than four
+/// intervals.
 pub fn spread(intervals: &[Interval]) -> f64 {
     let counts = BATCHES.iter().filter(|&&count| count <= intervals.len());
     let widths = counts.map(|&count| half_width95(&batch_means(intervals, count)));
@@ -104,8 +105,8 @@ fn off(share: f64) -> f64 {
     measured / (reference - measured)
 }
 
-/// The size of a measured part that shows a steady state, because the state before it counts no
-/// more.
+/// The size that a measured part needs to show a steady state: the state before it must not count
+/// any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// The number of times that a cold page is written in the measured part.
@@ -146,7 +147,7 @@ pub struct Doubling {
     pub first: u64,
     /// The most page writes.
     pub most: u64,
-    /// Half of the interval that is exact enough, as a share of the mean.
+    /// The largest half width of the interval that is exact enough, as a share of the mean.
     pub precision: f64,
     /// The reach of the measured part.
     pub reach: Reach,
@@ -200,8 +201,8 @@ pub fn chance_of_all(levels: &[SettlingLevel]) -> f64 {
         / (levels.len() as f64).sqrt()
 }
 
-/// Returns the largest rest of the transients of several runs that is possible: the visible rest
-/// or, if that is more, the rest that chance may hide.
+/// Returns the largest possible rest of the transients of several runs: the visible rest or, if
+/// that is larger, the rest that chance may hide.
 pub fn most_left_of_all(levels: &[SettlingLevel]) -> f64 {
     let (shown, hidden) = (left_of_all(levels).abs(), chance_of_all(levels));
     if hidden.is_finite() { shown.max(hidden) } else { shown }

@@ -142,7 +142,7 @@ impl SwapDrive {
         self.fault(page, write)
     }
 
-    /// Brings in a page that is not in memory; another leaves if there is no room.
+    /// Brings in a page that is not in memory; another page leaves if there is no room.
     fn fault(&mut self, page: u32, write: bool) -> Result<(), FtlError> {
         match self.cache.make_room() {
             Some(Evicted { page, dirty: true }) => {

@@ -10,7 +10,8 @@ use flashgc_workload::{Batch, Op};
 /// by a hash.
 const MOST_WATCHED: u32 = 1 << 16;
 
-/// The fewest pages not written since the last look that show how fast such pages are written.
+/// The fewest pages that must not have been written since the last look, so that they show how fast
+/// such pages are written.
 const FEWEST_LEFT: u64 = 20;
 
 /// Records which of the watched pages were written at all, and which since the last look.
@@ -111,7 +112,7 @@ impl Touched {
         times
     }
 
-    /// Returns the number of [`Touched::rewrites`], and does not begin anew.
+    /// Returns the same number as [`Touched::rewrites`], but does not begin anew.
     pub fn rewrites_so_far(&self) -> Option<f64> {
         let (times, left) = self.times()?;
         let Some(last) = self.marks.last().filter(|_| left < FEWEST_LEFT) else {
@@ -165,7 +166,8 @@ mod tests {
 
     #[test]
     fn the_number_grows_on_when_no_page_is_left() {
-        // Half of the pages are written at random, and the cold half a tenth as often.
+        // One half of the pages is written at random. The other, cold half is written a tenth as
+        // often.
         let mut rng = flashgc_base::rng::Stream::new(1, "touched");
         let mut touched = Touched::new(1 << 16);
         touched.add(&batch(0..1 << 16));

@@ -42,7 +42,8 @@ fn a_position_in_commands_is_one_of_the_application_and_not_of_its_cache() {
     };
     let pages = Geometry::with_spare(200, 16, 0.15).unwrap().logical_pages();
     for amount in [1, 300, 5_000, 10_007] {
-        // The same cache without a drive: the commands that it sends for as many requests.
+        // The same cache without a drive: the commands that it sends for the same number of
+        // requests.
         let application = GeneratorSpec::parse(APPLICATION).unwrap().open(pages, 5).unwrap();
         let first = Box::new(First { inner: application, left: amount as usize });
         let spec = HostSpec::parse("page-cache:size=800KiB,rate=1000,speed=800", "none").unwrap();
