@@ -1,5 +1,5 @@
-//! The history of blocks: the class for which each was opened and the time at which it was closed.
-//! It is kept only for policies that ask for it.
+//! The history of blocks: the class for which each block was opened, and the time at which it was
+//! closed. It is kept only for policies that ask for it.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};

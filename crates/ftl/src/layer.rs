@@ -146,8 +146,8 @@ pub trait TakesStreams {
     fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> Result<usize, FtlError>;
 
     /// Returns the stream of the data that `page` has;
-    /// [`NO_STREAM`](flashgc_base::stream::NO_STREAM) for none, and for a page that the drive does
-    /// not have.
+    /// [`NO_STREAM`](flashgc_base::stream::NO_STREAM) if the data have none, and for a page that
+    /// the drive does not have.
     fn of(&self, page: u32) -> StreamId;
 
     /// Sets the stream of the data of each page, on a drive that has lost its table of streams.

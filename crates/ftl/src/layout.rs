@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// Checks that the parts go together, and that one plane has room for its open blocks.
+    /// Checks that the parts go together, and that a drive of one plane has enough spare blocks.
     ///
     /// # Errors
     /// The first fault found.
@@ -79,7 +79,7 @@ impl Layout {
         Ok(self.check_spare()?)
     }
 
-    /// Checks that the parts go together, on any number of planes.
+    /// Checks that the parts go together. This does not depend on the number of planes.
     ///
     /// # Errors
     /// The first fault found.
@@ -126,8 +126,8 @@ impl Layout {
         )))
     }
 
-    /// Blocks of a plane that can never hold host data: those kept erased and the open ones. Wear
-    /// levelling has an open block of its own, and a placement has several.
+    /// Blocks of a plane that can never hold host data: the blocks that are kept erased, and the
+    /// open blocks. Wear levelling has an open block of its own, and a placement has several.
     pub(crate) fn blocks_kept(&self) -> u32 {
         let levelled = u32::from(self.levelling.is_some());
         match self.frontier {

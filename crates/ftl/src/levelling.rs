@@ -95,7 +95,8 @@ impl Levelling {
         }))
     }
 
-    /// Checks that a drive with this frontier has blocks to level with.
+    /// Checks that a drive with this frontier has the pool of erased blocks that wear levelling
+    /// needs.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
         frontier.check_pool(
             format!("{} static", subject("wear_levelling")),

@@ -39,7 +39,7 @@
 //!
 //! # Choices
 //! - A block's valid count carries a mark (`NOT_A_CANDIDATE`) while the block may not be picked. So
-//!   the search for the minimum needs no second look.
+//!   the search for the minimum need not ask whether a block may be picked.
 //! - A policy names its tracker (`track`). The engine keeps that tracker up to date and no other.
 //!   Trackers get dead pages in batches, between two collections.
 //! - A policy that collects within a class of blocks keeps the classes in its tracker
@@ -65,12 +65,12 @@
 //! - Hints are a mark in the map entry and a count a block (`store/zombies.rs`). With a map on
 //!   flash a hint uses the entry of its page. They are kept only where a policy or a placement asks
 //!   for them. `collector.rs` names the paper's combinations.
-//! - Streams of writes (`streams.rs`) are kept where the workload names any: a byte a page for its
-//!   data, one for its next write, and the counts of every stream. A drive names the stream of a
-//!   page before it writes the page (`TakesStreams`); the placement gets the stream when it is
-//!   asked for a class. The streams of a workload are in its batches and requests. `--streams`
-//!   wraps any workload and gives its writes streams by their addresses; the stored drive has the
-//!   same table of addresses.
+//! - Streams of writes (`streams.rs`) are kept if the workload names any: a byte a page for the
+//!   stream of its data, a byte for the stream of its next write, and the counts of every stream. A
+//!   drive names the stream of a page before it writes the page (`TakesStreams`); the placement
+//!   gets the stream when it is asked for a class. The streams of a workload are in its batches and
+//!   requests. `--streams` wraps any workload and gives its writes streams by their addresses; the
+//!   stored drive has the same table of addresses.
 //! - A collection that may look into the host's memory asks through `flashgc_base::residency`.
 //!   `scheme.rs` has the rules for cached pages.
 //!

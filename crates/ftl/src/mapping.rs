@@ -39,7 +39,7 @@ impl Documented for MappingInfo {
     }
 }
 
-/// The documentation of the page map. Its own file documents the engine, not its use.
+/// The documentation of the page map. The file of the page map documents the engine, not its use.
 const PAGE: &str = "\
 //! A page map: every logical page may be on any physical page.
 //!
@@ -138,7 +138,7 @@ impl Mapping {
     /// the map lies on flash, the pages of the map are included.
     ///
     /// # Errors
-    /// A drive that has no room for them.
+    /// A drive that has no room for the pages of the map.
     pub fn geometry_below(&self, geometry: &Geometry) -> Result<Geometry, SpecError> {
         if !self.is_on_flash() {
             return Ok(*geometry);

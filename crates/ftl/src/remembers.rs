@@ -1,4 +1,5 @@
-//! The memory of victim policies and placements, as far as a steady state must wait for it.
+//! The past that victim policies and placements remember. A steady state must wait until this past
+//! belongs to the workload that is measured.
 
 /// The past on which the decisions of a policy depend. A drive is not steady before all of this
 /// past belongs to the measured workload.

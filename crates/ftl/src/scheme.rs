@@ -402,7 +402,8 @@ mod tests {
     #[test]
     fn schemes_are_those_of_table_ii() {
         use Action::{Copy, Flush, Skip};
-        // Not cached; clean in the initial, MRU, LRU region; dirty likewise.
+        // The order of the classes: not cached; clean in the initial, MRU and LRU region; dirty in
+        // the same three regions.
         assert_eq!(actions("du-gc"), [Copy; 7]);
         assert_eq!(actions("da-gc"), [Copy, Skip, Skip, Skip, Skip, Skip, Skip]);
         assert_eq!(actions("lda-gc1"), actions("da-gc"));
@@ -432,8 +433,8 @@ mod tests {
         // gamma, the number of clean pages that are written again: 1 * 0.5 + 2 * 0.25 + 3 * 0.75 =
         // 3.25.
         assert_eq!(total("lda-gc1"), erases + 4.0 * copy + 3.25 * later);
-        // Copied are delta = 4 pages on flash alone and pi = 3 clean pages of the LRU region.
-        // gamma_MRU = 1 * 0.5 + 2 * 0.25 = 1 of the others.
+        // Copied are delta = 4 pages on flash alone and pi = 3 clean pages of the LRU region. Of
+        // the other clean pages, gamma_MRU = 1 * 0.5 + 2 * 0.25 = 1 is written again.
         assert_eq!(total("lda-gc3"), erases + 7.0 * copy + later);
         // theta = 6 dirty pages of the LRU region are written back; 6 * 0.75 of them are written
         // again.

@@ -35,7 +35,7 @@ pub struct SlcRegion {
 /// The blocks of a plane that are in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlcBlocks {
-    /// The last blocks of the plane, always the same ones, and their number.
+    /// The last blocks of the plane, always the same; the field is their number.
     Static(u32),
     /// Erased blocks that the pool lends.
     Dynamic {

@@ -15,7 +15,7 @@ use flashgc_base::table::bytes_of;
 /// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
-    /// More blocks of a plane were bad than its reserve has ([`Wear`]).
+    /// A plane had more bad blocks than its reserve ([`Wear`]).
     Reserve,
     /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
     /// out.

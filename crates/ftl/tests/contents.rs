@@ -40,7 +40,7 @@ fn work(map: &mut dyn Stepwise, count: usize, seed: u64) -> u64 {
     map.counters().collections
 }
 
-/// The contents of a store, found without its own code for contents.
+/// The contents of a store, found without the store's own code for contents.
 struct Held {
     map: Vec<u32>,
     erases: Vec<u32>,

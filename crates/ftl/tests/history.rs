@@ -13,7 +13,8 @@ use flashgc_ftl::{
     UNMAPPED, VictimPolicy,
 };
 
-/// Picks by all columns of the history, and checks that each follows from the one before.
+/// Picks by all columns of the history, and checks that each column follows from its values at the
+/// pick before.
 #[derive(State)]
 struct ByHistory {
     /// The columns at the last pick, and the candidates after it.

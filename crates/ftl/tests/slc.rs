@@ -226,7 +226,7 @@ fn two_handles() -> Layout {
     }
 }
 
-/// A write that waits for the region needs no block: the full one of its class stays open.
+/// A write that waits for the region needs no block: the full block of its class stays open.
 #[test]
 fn a_write_that_waits_for_a_fold_closes_no_block() {
     let region = SlcRegion { blocks: SlcBlocks::Static(1), bits_per_cell: 3, waits: true };

@@ -28,7 +28,7 @@ pub(super) struct Sfl {
     arrivals: u64,
 }
 
-/// A block that waits: its erase count, the number of its arrival, and its number.
+/// A block that waits: its erase count, the number of its arrival, and the number of the block.
 pub(super) type Waiting = Reverse<(u32, u64, BlockId)>;
 
 impl Sfl {

@@ -218,8 +218,8 @@ impl MapCache {
         self.traffic.reads += 1;
     }
 
-    /// The translation page that has waited longest to be written because of moved pages whose
-    /// entries are not cached.
+    /// The translation page that has waited longest to be written. It waits because pages were
+    /// moved whose entries are not cached.
     pub fn first_moved(&self) -> Option<u32> {
         self.moved.iter().next()
     }
@@ -306,8 +306,8 @@ impl MapCache {
         self.changed[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Takes the first page from `from` to before `end` whose entry is changed, and marks it
-    /// unchanged.
+    /// Takes the first page whose entry is changed, from `from` to before `end`, and marks the
+    /// entry unchanged.
     fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
         let mut wanted = !0 << (from % 64);
         for word in from / 64..end.div_ceil(64) {

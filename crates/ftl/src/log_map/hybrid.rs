@@ -35,7 +35,7 @@ pub(crate) struct Hybrid {
     /// The ppn of each logical page, or [`UNMAPPED`].
     #[snapshot(table)]
     pub(crate) map: Table<u32>,
-    /// The logical page last written on each physical page (block times b plus offset).
+    /// The logical page last written on each physical page. The index is block times b plus offset.
     #[snapshot(table)]
     pub(crate) reverse: Table<u32>,
     /// One bit for each ppn, set if the page holds current data.
@@ -199,7 +199,7 @@ impl Hybrid {
         }
     }
 
-    /// Writes a page to its slot in its data block, which is erased.
+    /// Writes a page to its slot in its data block. The slot is erased.
     pub(crate) fn write_data(&mut self, lbn: u32, offset: u32) -> Result<(), FtlError> {
         if self.data[lbn as usize] == NO_BLOCK {
             let block = self.take(Role::Data(lbn))?;

@@ -56,7 +56,7 @@ pub(crate) trait LogBuffer: State + Send {
     /// Returns the place to which a write of `page` would go now.
     fn way(&self, hybrid: &Hybrid, page: u32) -> Self::Way;
 
-    /// Returns `true` if that write merges a log block.
+    /// Returns `true` if a write of `page` to the place `way` merges a log block.
     fn collects(&self, hybrid: &Hybrid, page: u32, way: Self::Way) -> bool;
 
     /// Writes `page` to the place `way`.

@@ -103,7 +103,7 @@ impl Weigher {
         self.known[page as usize] = class as u8;
     }
 
-    /// A page that had no copy on flash has one.
+    /// A page that had no copy on flash has one now.
     pub(crate) fn appeared(&mut self, page: u32) {
         let class = self.known[page as usize] as usize;
         self.counts[(page / self.pages_per_block) as usize][class] += 1;
@@ -137,8 +137,8 @@ impl Weigher {
         self.changed = changed;
     }
 
-    /// Blocks that merging this log block would erase, A + 1, and the live pages of each class in
-    /// the logical blocks associated with it.
+    /// Returns the number of blocks that merging this log block would erase, A + 1, and the number
+    /// of live pages of each class in the logical blocks associated with it.
     pub(crate) fn weigh(&self, block: BlockId) -> (u32, [u32; CLASSES]) {
         let mut sums = [0u32; CLASSES + 1];
         for &lbn in &self.logs[self.slots[block as usize] as usize].lbns {

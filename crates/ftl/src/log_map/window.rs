@@ -20,9 +20,9 @@ pub enum LogWindow {
     All,
     /// The oldest log blocks are weighed; the field is their number.
     Fixed(u32),
-    /// The number changes from `start` on by `step` up and down. A larger number is kept only if
-    /// collections get cheaper by more than 20%, a smaller one unless they get dearer by more than
-    /// 20%.
+    /// The number begins at `start` and changes by `step`, up or down. A larger number is kept only
+    /// if collections get cheaper by more than 20%. A smaller number is kept unless they get more
+    /// expensive by more than 20%.
     Adaptive {
         /// The number of log blocks at first.
         start: u32,

@@ -16,7 +16,7 @@ use crate::victim::VictimPolicy;
 const COPIES: Class = HOST + 1;
 
 impl<P: VictimPolicy> PageMap<P> {
-    /// Collects until the open block of `class`, which is full, has an erased page.
+    /// Collects until `class`, whose open block is full, has an open block with an erased page.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(
@@ -54,8 +54,8 @@ impl<P: VictimPolicy> PageMap<P> {
     }
 
     /// Makes room under the double frontier: the victim's valid pages move to the internal
-    /// frontier. If all of them fit, the victim becomes the external frontier. If not, it takes the
-    /// rest and becomes the internal one.
+    /// frontier. If all of them fit, the victim becomes the external frontier. If not, the victim
+    /// takes the rest and becomes the internal frontier.
     fn make_room_double(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         loop {
             let victim = self.take_erased(memory)?;

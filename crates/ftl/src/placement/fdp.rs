@@ -55,7 +55,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 pub struct Handles {
     /// The number of handles.
     pub count: u16,
-    /// The number below which handles are persistently isolated; the others are initially isolated.
+    /// Handles with a number below this one are persistently isolated; the others are initially
+    /// isolated.
     pub persistent: u16,
 }
 

@@ -127,7 +127,7 @@ struct Oracle {
     /// of two.
     #[snapshot(table)]
     lives: Table<u32>,
-    /// The newest write of each page that is in sight.
+    /// For each page, its newest write that is in sight.
     #[snapshot(table)]
     newest: Table<u64>,
     /// The write at which the data that each page has now will die.

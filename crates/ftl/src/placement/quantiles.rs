@@ -68,8 +68,7 @@ impl Quantiles {
         self.bounds.iter().filter(|&&bound| bound <= estimate).count() as Class
     }
 
-    /// Returns `true` if the bounds must be computed anew, after the write that `now` counts as the
-    /// last.
+    /// Returns `true` if the bounds must be computed anew after the last write that `now` counts.
     #[inline]
     pub(super) fn is_due(&self, now: Now) -> bool {
         now.host.is_multiple_of(self.window)

@@ -43,7 +43,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     }),
 };
 
-/// The number of collected blocks of class 0 over whose lifetimes l is the mean.
+/// l is the mean lifetime of this number of collected blocks of class 0.
 const BLOCKS: u64 = 16;
 
 /// Stands for the last write of a page that was never written.

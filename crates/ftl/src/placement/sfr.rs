@@ -56,10 +56,12 @@ struct Sfr {
     chunk: u32,
     #[snapshot(skip)]
     halving: u64,
-    /// The successor of the page written last, and the class of the request that it would continue.
+    /// The successor of the page written last. `class` is the class of the request that a write of
+    /// this successor would continue.
     next: u32,
     class: Class,
-    /// The count of each chunk, and the number of the write that was counted last.
+    /// The count of each chunk. `counted` has the number of the write that was counted last in the
+    /// chunk.
     #[snapshot(table)]
     counts: Vec<u32>,
     #[snapshot(table)]

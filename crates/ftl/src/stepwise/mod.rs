@@ -5,8 +5,8 @@
 //! One victim search covers one *plane*. A plane has its own host frontier and copy frontier, or an
 //! open block for each class of a placement. It has its own pool of erased blocks, victim policy
 //! and random streams. Blocks are numbered so that those of a plane are contiguous. With one plane,
-//! and every collection run to its end when it is due, the
-//! decisions are those of [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
+//! and if every collection runs to its end when it is due, the decisions are those of
+//! [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
 mod plane_map;
 
@@ -113,10 +113,11 @@ pub trait Stepwise: Layer {
     /// left to the host and copies have not opened one already.
     fn open_closed(&mut self, plane: PlaneId);
 
-    /// The host wants another block for its placement handle `stream`: the open one of `plane`
-    /// becomes a candidate, full or not, unless it is still erased. No page is programmed, and the
-    /// next write opens an erased block. Returns the number of pages that the block had left;
-    /// `None` if the placement has no such handle. The drive must not have a page buffer.
+    /// The host wants another block for its placement handle `stream`: the open block of the handle
+    /// in `plane` becomes a candidate, full or not, unless it is still erased. No page is
+    /// programmed, and the next write opens an erased block. Returns the number of pages that the
+    /// block had left; `None` if the placement has no such handle. The drive must not have a page
+    /// buffer.
     fn close_unit(&mut self, stream: StreamId, plane: PlaneId) -> Option<u32>;
 
     /// Pages of `plane` that hold current data.
@@ -133,7 +134,7 @@ pub trait Stepwise: Layer {
 
     /// The host writes `page` to `plane`. Returns the new ppn. Returns `None` and does nothing if
     /// the open block that the page needs is full and all erased blocks are reserved, or if copies
-    /// need the room that is left in it.
+    /// need the room that is left in that block.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -233,8 +234,8 @@ pub trait Stepwise: Layer {
     fn decisions_behind(&self, before: Option<u64>) -> Option<u64>;
 
     /// Writes `page` to `plane` as the counting drive does: where the host frontier is full and at
-    /// most `low` blocks are erased, collections run to their end until more than `high` are.
-    /// Returns the new ppn; `None` at the end of the drive's life.
+    /// most `low` blocks are erased, collections run to their end until more than `high` blocks are
+    /// erased. Returns the new ppn; `None` at the end of the drive's life.
     ///
     /// # Errors
     /// The errors of the single steps.
@@ -292,8 +293,8 @@ pub trait FoldsSlc {
     fn has_full(&self, plane: PlaneId) -> bool;
 
     /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
-    /// room, if necessary in an erased block beyond the `low` that are left for collections. If the
-    /// pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
+    /// room, if necessary in an erased block beyond the `low` blocks that are left for collections.
+    /// If the pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
     fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
 
     /// Begins to fold the oldest full SLC block of `plane`; [`FoldsSlc::can_fold`] must hold. From

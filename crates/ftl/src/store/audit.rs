@@ -179,7 +179,8 @@ fn audit_plane<P: VictimPolicy>(
     plane.tracker.audit(&plane.blocks)
 }
 
-/// Checks that no block is open twice, and that none has live pages beyond the programmed ones.
+/// Checks that no block is open twice, and that no open block has live pages beyond its programmed
+/// pages.
 fn audit_open<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), String> {
     let b = tables.geometry.pages_per_block();
     let mut open: Vec<Active> =

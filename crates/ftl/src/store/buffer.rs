@@ -103,7 +103,7 @@ impl<P: VictimPolicy> PageStore<P> {
         })
     }
 
-    /// The first offset of an open block whose unit waits; `next` if none does.
+    /// The first offset of an open block at which a unit waits; `next` if no unit waits.
     fn first_buffered(&self, active: &Active) -> u32 {
         self.gathering
             .as_ref()

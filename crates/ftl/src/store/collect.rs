@@ -14,8 +14,9 @@ use crate::victim::VictimPolicy;
 use flashgc_base::table::prefetch;
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Picks a victim in `plane`, to level wear where that is due, or by the policy. `None` if its
-    /// valid pages find no room, which ends the drive's life: the victim stays as it is.
+    /// Picks a victim in `plane`: to level wear if that is due, else by the policy. Returns `None`
+    /// if the victim's valid pages find no room. This ends the drive's life, and the victim stays
+    /// as it is.
     ///
     /// # Errors
     /// Nothing to collect, a policy that breaks its contract, or no room on a drive whose blocks
@@ -226,9 +227,9 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Does a whole collection of `plane`. The victim's valid pages are put at the front of
-    /// `pages`, and `keep` leaves there those that are to be copied. Returns how many these are,
-    /// and whether any may be a zombie. Returns `None` if the drive's life ends with the pick;
-    /// nothing is moved then.
+    /// `pages`, and `keep` leaves there only the pages to copy. Returns their number, and whether
+    /// any of them may be a zombie. Returns `None` if the drive's life ends with the pick; nothing
+    /// is moved then.
     ///
     /// # Errors
     /// The errors of [`PageStore::begin`], or no erased block is left for a copy.

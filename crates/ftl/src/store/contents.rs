@@ -35,7 +35,7 @@ pub struct Contents<'a> {
     pub map: Option<&'a [u32]>,
     /// Erases of each block.
     pub erases: &'a [u32],
-    /// The class that each block was opened for last.
+    /// The class for which each block was opened last.
     pub classes: &'a [Class],
     /// Open blocks, at most one a class.
     pub open: &'a [OpenBlock],

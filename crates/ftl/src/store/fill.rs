@@ -26,7 +26,7 @@ impl<P: VictimPolicy> PageStore<P> {
     fn fill_sequential(&mut self, planes: &PlaneLayout) {
         let b = self.tables.geometry.pages_per_block() as usize;
         let pages = self.tables.geometry.logical_pages();
-        // The pages of the block that each plane is filling, and that block.
+        // For each plane, the block that it is filling now, and the pages of that block.
         let mut filling: Vec<(Vec<u32>, BlockId)> =
             vec![(Vec::with_capacity(b), 0); self.planes.len()];
         for page in 0..pages {

@@ -98,8 +98,8 @@ impl<P: VictimPolicy> Plane<P> {
         }
     }
 
-    /// Gives a folded block, which is erased and not worn out, back: to the pool if the pool lent
-    /// it, else to the erased blocks of the region.
+    /// Gives back a folded block that is erased and not worn out: to the pool if the pool lent it,
+    /// else to the erased blocks of the region.
     pub(super) fn give_back(&mut self, block: BlockId) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         if region.lends() {
@@ -158,7 +158,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let Some(&oldest) = region.full.front() else { return false };
         let valid = u32::from(plane_state.blocks.valid(oldest));
         let erased = plane_state.pool.len();
-        // The erase of a lent block gives the pool one back, unless the block is worn out.
+        // The erase of a lent block gives this block back to the pool, unless it is worn out.
         match region.classes.folded {
             Some(folded) if valid <= plane_state.room(folded) => true,
             Some(_) if region.lends() => erased > 0,

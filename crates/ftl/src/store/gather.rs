@@ -1,7 +1,7 @@
 //! Copies the live pages among 64 entries of the reverse map to entries side by side: 16 at a time
 //! if the processor can.
 
-/// The number of entries behind the last gathered one that may be overwritten.
+/// The number of entries that may be overwritten behind the last gathered entry.
 pub(super) const SLACK: usize = 16;
 
 /// Copies the pages of `from` whose bit is set in `live` to `to`, in order, from index `count` on.

@@ -3,9 +3,8 @@
 //!
 //! Its policies take all decisions. The store knows no order of events: the
 //! [page map](crate::page_map) drives it in batches, [stepwise](crate::stepwise) one operation at a
-//! time.
-//! Its blocks are divided evenly among *planes*. Each plane has its own open blocks, pool, victim
-//! policy and random streams; the page map has one plane.
+//! time. Its blocks are divided evenly among *planes*. Each plane has its own open blocks, pool,
+//! victim policy and random streams; the page map has one plane.
 //!
 //! Transitions of pages are here and in [`plane`], those of collections in [`collect`].
 

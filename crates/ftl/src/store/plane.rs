@@ -72,7 +72,7 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// Pages with current data.
     pub(crate) valid_pages: u64,
     pub(super) decisions: u64,
-    /// Collections by the policy since the host last got a block.
+    /// Collections by the policy since the host last got room for its writes.
     pub(crate) fruitless: u64,
     /// The number of the plane's first block in the drive.
     #[snapshot(skip)]
@@ -213,13 +213,13 @@ impl<P: VictimPolicy> Plane<P> {
         self.counters.erases += self.blocks.erase(block);
     }
 
-    /// Makes the block of `done`, if it has one, a candidate. It takes no more pages.
+    /// Makes the block of `done`, if it has one, a candidate. The block takes no more pages.
     pub(crate) fn close(&mut self, done: Active) {
         self.close_at(done, self.counters.host_pages);
     }
 
     /// Makes the block of `done`, if it has one, a candidate at the time when the host has written
-    /// `host_clock` pages. It takes no more pages.
+    /// `host_clock` pages. The block takes no more pages.
     pub(super) fn close_at(&mut self, done: Active, host_clock: u64) {
         if done.is_some() {
             self.blocks.close(done.block);

@@ -36,7 +36,8 @@ pub(crate) struct Sorting {
     /// `true` if the rule looks at the blocks.
     #[snapshot(skip)]
     sees_blocks: bool,
-    /// The class of each block of the drive, kept until it is opened again; empty without a rule.
+    /// The class of each block of the drive. A block keeps it until it is opened again. Empty
+    /// without a rule.
     #[snapshot(table)]
     class_of: Vec<Class>,
     /// The class of copies, without a rule.
@@ -198,7 +199,7 @@ impl Sorting {
     }
 
     /// The class of data of `page`, which lie on `block`. In a block of several classes, this is
-    /// the class that the page had before.
+    /// the class that the page had before it came there.
     #[inline]
     pub(crate) fn class_at(&self, page: u32, block: BlockId) -> Class {
         let class = self.class_of[block as usize];
@@ -262,7 +263,7 @@ impl Sorting {
         self.levelled
     }
 
-    /// Returns `true` if the blocks of `class` are the most erased ones of the pool: they take cold
+    /// Returns `true` if `class` opens the most erased blocks of the pool, because it takes cold
     /// data.
     pub(super) fn takes_cold_data(&self, class: Class) -> bool {
         self.levelled == Some(class)

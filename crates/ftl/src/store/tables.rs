@@ -157,8 +157,8 @@ impl Tables {
         for_words(first, b, |word, mask| {
             let bits = live[word] & mask;
             live[word] &= !mask;
-            // The offset in the block of the page that bit 0 of the word stands for. It is negative
-            // if the block begins inside the word.
+            // Bit 0 of the word stands for the page at this offset in the block. The offset is
+            // negative if the block begins inside the word.
             let bit0 = (word * 64).wrapping_sub(first);
             if let Some(whole) = from.get(bit0..).and_then(<[u32]>::first_chunk) {
                 count = gather_word(whole, bits, pages, count);

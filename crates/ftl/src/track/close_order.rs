@@ -7,7 +7,7 @@ use super::order::Order;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 
-/// Candidates from the longest closed to the latest.
+/// Candidates in the order in which they were closed.
 #[derive(Clone, Debug, State)]
 pub struct CloseOrder {
     #[snapshot(state)]

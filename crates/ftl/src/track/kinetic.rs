@@ -15,7 +15,7 @@ const FAN: usize = 16;
 /// Distance in dead pages at which the data of a block are prefetched.
 const AHEAD: usize = 16;
 
-/// No block: the winner among no candidates.
+/// No block: the winner of a node without candidates.
 const NONE: BlockId = BlockId::MAX;
 
 /// A time that never comes.
@@ -31,8 +31,8 @@ const ROUNDING: f64 = 4e-15;
 pub struct Course {
     /// The score that picks compare.
     value: f64,
-    /// The score with the true age, even where `value` counts an age below 1 as 1. Growth counts
-    /// from here, so the score of such a young block is never below the growing `floor`.
+    /// Like `value`, but with the true age even if it is below 1. Growth counts from here, so the
+    /// growing `floor` is never above the score of such a young block.
     floor: f64,
     slope: f64,
     rise: f64,
@@ -191,8 +191,8 @@ pub trait Score: State + Send {
     /// `block` was picked, and will be erased before the next pick if it was ever programmed.
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {}
 
-    /// Called before a pick. Returns `true` if scores have changed even of blocks to which nothing
-    /// happened.
+    /// Called before a pick. Returns `true` if even the scores of blocks to which nothing happened
+    /// have changed.
     fn settle(&mut self, blocks: &BlockTable) -> bool {
         false
     }
@@ -286,7 +286,7 @@ impl<S: Score> Kinetic<S> {
         self.score.course(blocks, block, self.closed[block as usize], now)
     }
 
-    /// Returns `true` if block `a` goes before `b`, with these scores.
+    /// Returns `true` if block `a` goes before block `b`. Each block comes with its score.
     #[inline(always)]
     fn before(&self, blocks: &BlockTable, a: (BlockId, f64), b: (BlockId, f64)) -> bool {
         let key = |block: BlockId| {

@@ -1,5 +1,5 @@
-//! The candidate of the least rank, by default the one with the fewest valid pages, kept exactly at
-//! amortised O(1) a write.
+//! The candidate of the least rank, by default the candidate with the fewest valid pages, kept
+//! exactly at amortised O(1) a write.
 
 use std::marker::PhantomData;
 
@@ -39,7 +39,8 @@ impl Ties {
     }
 }
 
-/// The rank of candidates before ties: a block's valid pages, or more. Less is better.
+/// The rank of candidates, before ties are broken: the valid pages of a block, or a number made of
+/// its valid pages and its zombies. A lower rank is better.
 pub trait Rank: Send + 'static {
     /// The number of low bits of a rank that the tree's bound ignores. With fewer distinct ranks a
     /// bound is found faster.
@@ -87,7 +88,7 @@ const TIE_BITS: u32 = 32;
 /// The tie of a block that does not take part.
 const ABSENT: u32 = u32::MAX;
 
-/// The last event that a tie can hold. After it the ties are numbered anew.
+/// The largest number of an event that a tie can hold. After that event the ties are numbered anew.
 const LAST_EVENT: u32 = u32::MAX - 1;
 
 /// Children a node.
@@ -159,7 +160,7 @@ impl<R: Rank> Least<R> {
         [leaves].into_iter().chain(upper).map(|size| size.next_multiple_of(FAN))
     }
 
-    /// The first candidate in order of valid pages and the rule for ties.
+    /// The candidate of the least rank; among equals, the rule for ties decides.
     pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
         let least = self.upper.last()?[0];
         if least == u64::MAX {

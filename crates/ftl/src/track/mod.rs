@@ -1,5 +1,5 @@
 //! Trackers: data that the engine keeps up to date for a policy. A policy names its tracker;
-//! without one nothing is kept.
+//! without a tracker nothing is kept.
 
 mod age;
 mod close_order;

@@ -39,7 +39,8 @@ impl Regions {
         }
     }
 
-    /// The first candidate of a region in order of valid pages and the rule for ties.
+    /// The candidate of `region` with the fewest valid pages; among equals, the rule for ties
+    /// decides.
     pub fn first(&self, blocks: &BlockTable, region: Region) -> Option<BlockId> {
         if region { self.cold.first(blocks) } else { self.normal.first(blocks) }
     }

@@ -28,9 +28,9 @@ const DEPTH: (usize, usize) = (7, 10);
 pub struct SecondChance {
     #[snapshot(state)]
     order: Order,
-    /// The next block to look at; `None` behind the last.
+    /// The next block to look at; `None` behind the last block.
     hand: Option<BlockId>,
-    /// Blocks looked at since the hand was at the first.
+    /// Blocks looked at since the hand was at the first block.
     steps: usize,
     /// The hand takes a block if its valid pages are fewer than `bound` / [`PARTS`] of a block.
     bound: u32,

@@ -1,4 +1,5 @@
-//! The w candidates that were closed first, and which of them has the fewest valid pages.
+//! The w candidates that were closed first, and among them the candidate with the fewest valid
+//! pages.
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::State;
@@ -28,7 +29,7 @@ impl Window {
         Self { size: size as usize, members: 0, least, waiting: Order::new(blocks.len()) }
     }
 
-    /// The first member in order of valid pages and the rule for ties.
+    /// The member with the fewest valid pages; among equals, the rule for ties decides.
     pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
         self.least.first(blocks)
     }

@@ -15,7 +15,7 @@ impl VictimPolicy for ByPlacement {
     type Tracker = ();
     const NAME: &'static str = "by-placement";
     const PARAMS: &'static [Param] = &[];
-    /// The picks of a placement may be random, so it counts as one that draws.
+    /// The picks of a placement may be random, so this policy counts as one that draws.
     const DRAWS: bool = true;
     const ASKS_FOR_HISTORY: bool = true;
     const BY_PLACEMENT: bool = true;

@@ -31,7 +31,7 @@ pub struct DChoices {
     #[snapshot(skip)]
     memory: usize,
     stored: Vec<BlockId>,
-    /// The `memory + 1` best of the present pick, best first.
+    /// The `memory + 1` best blocks of the present pick, the best first.
     #[snapshot(skip)]
     best: Vec<(u16, BlockId)>,
 }

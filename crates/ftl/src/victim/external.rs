@@ -43,7 +43,7 @@ impl VictimPolicy for External {
     type Tracker = ();
     const NAME: &'static str = "external";
     const PARAMS: &'static [Param] = &[];
-    /// Nobody knows what a function from outside does, so it counts as one that draws.
+    /// Nobody knows what a function from outside does, so this policy counts as one that draws.
     const DRAWS: bool = true;
     /// A function from outside may look at the history, too.
     const ASKS_FOR_HISTORY: bool = true;

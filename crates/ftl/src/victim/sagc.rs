@@ -61,8 +61,8 @@ impl Score for Sagc {
         if invalid == 0 {
             return Course::constant(0.0);
         }
-        // A sum has at most one time for each invalid page, and none is later than now: no
-        // underflow.
+        // A sum has at most one time for each invalid page, and no time is later than now. So the
+        // subtraction does not underflow.
         let total = (invalid * now - self.sums[block as usize]) as f64;
         let (gain, cost) = if self.ratio { (invalid, 2 * valid) } else { (1, 1) };
         Course::total(total, invalid as f64, gain as f64, cost as f64)
