@@ -3,9 +3,9 @@
 The figures and claims are in the module ``figures``. The module ``readings`` compares the order
 under other readings of the paper.
 
-The drive is empty at first, and holds what its trace has written: the only reading under which
-collections are as short as those of Figure 8. What else the paper leaves open is in
-:data:`READINGS`.
+The drive is empty at first, and holds only the data that its trace has written. Under no other
+reading are collections as short as those of Figure 8. Other points that the paper leaves open are
+in :data:`READINGS`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def traces(shares: Mapping[str, float]) -> Figure:
 def density(hot: float, at: float) -> float:
     """Writes of the page at the share ``at`` of the addresses, divided by the mean of all pages.
 
-    A normal distribution cut at both ends. Its central share ``hot`` of the addresses gets the
-    share 1 - ``hot`` of the writes.
+    The writes follow a normal distribution that is cut at both ends. The central share ``hot`` of
+    the addresses gets the share 1 - ``hot`` of the writes.
 
     >>> round(density(0.15, 0.5), 2), round(density(0.15, 0.575) / density(0.15, 0.5), 2)
     (7.66, 0.35)
@@ -65,7 +65,7 @@ def density(hot: float, at: float) -> float:
 
 
 def half_width(hot: float) -> float:
-    """Half the addresses in standard deviations of the trace."""
+    """Standard deviations from the middle to either end of the addresses, for a share ``hot``."""
     high = 1.0
     while central(hot, high) < 1 - hot:
         high *= 2
@@ -73,7 +73,10 @@ def half_width(hot: float) -> float:
 
 
 def central(hot: float, half: float) -> float:
-    """The share of the writes to the central ``hot`` of ``half`` deviations to each side."""
+    """The share of the writes that go to the central share ``hot`` of the addresses.
+
+    The addresses end ``half`` standard deviations to each side of the middle.
+    """
     return math.erf(hot * half / math.sqrt(2)) / math.erf(half / math.sqrt(2))
 
 
@@ -85,12 +88,12 @@ def hot_of_deviation(sigma: float) -> float:
     >>> [round(hot_of_deviation(one), 4) for one in (0.048, 0.15)]
     [0.1412, 0.3064]
     """
-    half = 0.5 / sigma  # The addresses are so many standard deviations to each side of the middle.
+    half = 0.5 / sigma  # Standard deviations from the middle to either end of the addresses.
     return round(_least(lambda hot: central(hot, half) >= 1 - hot, 0.0, 0.5), 6)
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The least number that ``holds``, between one that does not and one that does."""
+    """The least number for which ``holds`` is true; it is false at ``low`` and true at ``high``."""
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -104,7 +107,7 @@ DRIVE: Mapping[str, Any] = {
     "spare": "15%",
     "times": "read=60us,program=800us,erase=1.5ms",
 }
-#: Collections start below this many free blocks: 5% of 2048.
+#: The number of free blocks below which collections start: 5% of 2048.
 LOW = 102
 #: Table 2: the share of the addresses that is hot.
 HOT = {"trace1": 0.15, "trace2": 0.25, "trace3": 0.35}
@@ -118,7 +121,8 @@ TABLE = {
     "FIFO+BSGC": ("bsgc", "fifo"),
     "SFL+BSGC": ("bsgc", "sfl"),
 }
-#: Runs of every policy with SFL, which separate the effects of policy and allocation.
+#: Further combinations: every policy with SFL, to separate the effects of policy and allocation.
+#: Each has the policy of the column of ``TABLE`` that stands beside it.
 WITH_SFL = {
     "SFL+GA": "GA",
     "SFL+CB": "CB",
@@ -127,7 +131,7 @@ WITH_SFL = {
 }
 
 #: The paper leaves open what the hot ratio of a normal distribution is, how much the drive holds,
-#: what an age is and whether BSGC's averages count from 0. The first is chosen.
+#: what an age is and whether BSGC's averages count from 0. The first reading is the chosen one.
 READINGS = readings_of("bsgc")
 
 
@@ -156,7 +160,7 @@ def with_sfl(reading: Reading) -> dict[str, tuple[str, str]]:
 #: of the policies before BSGC.
 CAPPED = {"CB": "cost-benefit:age=last_collection", "CAT": "cat:age=last_collection"}
 
-#: Erases a block bears, at each size; and seeds.
+#: The erases that a block bears, at each size, and the number of seeds.
 ENDURANCE = {Size.QUICK: 100, Size.DEFAULT: 1000, Size.FULL: 10_000}
 SEEDS = 3
 #: The paper's endurance for lifetimes, and its number of writes for all other figures.
@@ -254,7 +258,7 @@ def series(result: Result) -> tuple[WearPoint, ...]:
 
 
 def migrations(result: Result) -> float:
-    """Pages copied a collection."""
+    """Pages copied per collection."""
     return result.copied_pages / result.collections
 
 
@@ -265,7 +269,7 @@ def response(result: Result) -> float:
     return result.busy.mean_collection_us / 1e3
 
 
-#: The figures of Table 4 by name: kind of run, how it is measured, unit.
+#: The figures of Table 4 by name: the kind of run, the function that measures the figure, its unit.
 FIGURES: dict[str, tuple[str, Callable[[Result], float], str]] = {
     "first failure": ("life", life("first_failure"), "drive writes"),
     "system failure": ("life", life("system_failure"), "drive writes"),
@@ -276,14 +280,14 @@ FIGURES: dict[str, tuple[str, Callable[[Result], float], str]] = {
 
 
 def samples(measured: Measured, figure: str, trace: str, name: str) -> list[float]:
-    """A figure of one combination, a value a seed."""
+    """The values of a figure for one combination, one value for each seed."""
     kind, measure, _ = FIGURES[figure]
     seeds = range(1, SEEDS + 1)
     return [measure(measured.result(key(kind, trace, name, seed))) for seed in seeds]
 
 
 def in_percent_of_ga(measured: Measured, figure: str, trace: str, name: str) -> Value:
-    """A figure in percent of GA's on the same writes."""
+    """A figure in percent of GA's figure, seed by seed on the same writes."""
     ga = samples(measured, figure, trace, "GA")
     return Value.of([
         100 * value / base
@@ -294,7 +298,7 @@ def in_percent_of_ga(measured: Measured, figure: str, trace: str, name: str) -> 
 def as_printed(measured: Measured, figure: str, trace: str, name: str) -> Value:
     """A figure in the unit of the paper: seconds, percent of GA's or milliseconds.
 
-    Seconds are those for which the flash is busy, at the endurance of the paper.
+    A life in seconds is the time for which the flash is busy, scaled to the paper's endurance.
     """
     kind, _, unit = FIGURES[figure]
     if kind == "life":
@@ -317,7 +321,7 @@ def published(claim: Claim, trace: str) -> dict[str, float]:
 class Agreement:
     """The agreement of the order of measured values with that of published ones.
 
-    Only pairs count whose published values differ by at least a percent of the larger one.
+    A pair counts only if its published values differ by at least a percent of the larger one.
     ``same`` and ``other`` are the numbers of pairs with the published and with the reverse
     order. The intervals of all other pairs overlap.
 

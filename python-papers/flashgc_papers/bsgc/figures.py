@@ -1,4 +1,4 @@
-"""BSGC and SFL: Table 4 and its figures 4 to 8, the gains of the abstract, and the seconds."""
+"""BSGC and SFL: Table 4 and its figures 4 to 8, the abstract's gains, and lifetimes in seconds."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ PRINTED = {
     "page migrations": "% of GA's",
     "response time": "ms",
 }
-#: Allocations beside FIFO with the same policy.
+#: Pairs of combinations with the same policy: one with another allocation, one with FIFO.
 ALLOCATED = (("LIF+EIGC", "FIFO+EIGC"), ("SFL+BSGC", "FIFO+BSGC"))
-#: For each figure, True if more of it is better.
+#: True for each figure of which a greater value is better.
 _MORE = {"first failure": True, "system failure": True}
 
 
@@ -163,7 +163,7 @@ class _PerTrace:
     def _allocated(
         self, claim: Claim, measured: Measured, trace: str, name: str, fifo: str
     ) -> list[Row]:
-        """The rows that compare an allocation with FIFO, with one policy: its sign and its size."""
+        """Two rows, the sign and the size of an allocation's gain over FIFO with one policy."""
         published = experiment.published(claim, trace)
 
         def longer() -> tuple[str, Judgement]:
@@ -181,7 +181,7 @@ class _PerTrace:
             return gain, verdicts.true(gain.low > 0, "")
 
         percent = 100 * (published[name] / published[fifo] - 1)
-        if percent < 1:  # Not published as longer: in trace 3 the system fails as soon with LIF.
+        if percent < 1:  # The paper has no gain of LIF in trace 3: the system fails as soon.
             return []
         rows = [row(f"{trace}, {name} longer than {fifo}, %", round(percent, 1), more)]
         return [row(f"{trace}, {name} above {fifo}", "longer", longer), *rows]
@@ -232,7 +232,7 @@ class _PerTrace:
 
 
 def _bars(table: Table, label: str) -> Drawing:
-    """Measured bars in percent of GA's, each with what the paper prints."""
+    """Bars of measured values in percent of GA's, each with the published value."""
     names = [name.replace("+", "+\n") for name in TABLE]
 
     def cells(trace: str) -> list[tuple[float, ...]]:
@@ -285,7 +285,7 @@ def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
 
 @runner_under("bsgc.table4")
 class TableFour(UnderReading):
-    """Table 4's rows of means: who is first, who is last."""
+    """Table 4's rows of means: the best and the worst combinations."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The runs of Figures 5 to 8."""
@@ -329,7 +329,7 @@ class TableFour(UnderReading):
         less: tuple[str, ...],
         more: tuple[str, ...],
     ) -> Row:
-        """All of ``less`` below all of ``more``: its highest below the lowest of the other."""
+        """A row: the highest of the combinations ``less`` is below the lowest of ``more``."""
 
         def judge() -> tuple[str, Judgement]:
             values = {name: _mean_of_traces(measured, figure, name) for name in (*less, *more)}
@@ -345,7 +345,7 @@ class TableFour(UnderReading):
 
 @runner_under("bsgc.gains")
 class Gains(UnderReading):
-    """The abstract's percentages: SFL+BSGC against each of the six, averaged."""
+    """The abstract's percentages: SFL+BSGC against each of the six others, averaged."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The runs of Table 4."""
@@ -387,7 +387,7 @@ class Seconds(UnderReading):
         return _task(size, experiment.lives(size, self.reading, ours), _LIVES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Compare busy time with the published seconds; a note gives its lower bound."""
+        """Compare busy time with the published seconds; a note gives a lower bound of the time."""
         ends = ("first_failure", "system_failure")
         rows = [
             self._row(claim, measured, str(trace), end, float(seconds))

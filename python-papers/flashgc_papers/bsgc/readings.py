@@ -1,8 +1,8 @@
 """BSGC and SFL: the readings of the paper, compared by how well they give the published order.
 
 A surrounding is a reading of drive and trace: initial contents, meaning of the hot ratio, place of
-copies, and start of collections. A form is a reading of a policy's formula. Each takes one run per
-combination and trace, with a tenth of the paper's endurance.
+copies, and start of collections. A form is a reading of a policy's formula. Every surrounding and
+every form takes one run per combination and trace, with a tenth of the paper's endurance.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
 ENDURANCE = 100
 
-#: The first contents of the drive: its pages in order, in any order (hot and cold pages share
-#: blocks from the start), or nothing.
+#: The first contents of the drive: nothing, its pages in order, or its pages in random order, so
+#: that hot and cold pages share blocks from the start.
 FILLS = ("empty", "sequential", "random")
 #: The readings of "hot ratio 15%" of a normal distribution; see :func:`hot_of`.
 SKEWS = ("area", "sigma", "half-sigma", "fitted")
-#: Copies have a block of their own, or share that of the host's writes. Garbage is collected below
-#: 5% free: of all blocks, or of the 307 reserved ones.
+#: Copies go to an open block without the host's writes (``pool``), or with them (``mixed``).
+#: Collections start below 5% free blocks: 5% of all blocks, or 5% of the 307 reserved ones.
 FRONTIERS = tuple(f"{kind}:low={low}" for kind in ("pool", "mixed") for low in (LOW, 15))
-#: The shares at which GA's collections are as long as in Figure 8 (8.5, 15.9 and 15.3 ms): with
-#: 10^7 writes to a drive that is empty at first they take 8.49, 15.93 and 15.32 ms.
+#: The hot shares at which GA's collections are as long as in Figure 8 (8.5, 15.9 and 15.3 ms). With
+#: 10^7 writes to a drive that is empty at first, collections take 8.49, 15.93 and 15.32 ms.
 FITTED = {"trace1": 0.1505, "trace2": 0.205, "trace3": 0.2015}
 
 #: The combinations of the authors' own policies.
 OWN = ("FIFO+EIGC", "LIF+EIGC", "FIFO+BSGC", "SFL+BSGC")
 
-#: Readings of the policies besides those of the other claims, by the column of Table 4.
+#: Further forms of each policy, besides the form that the other claims use.
 FORMS: Mapping[str, Sequence[str]] = {
     "GA": ("greedy:ties=oldest", "greedy:ties=lowest"),
     "CB": (
@@ -83,7 +83,7 @@ class Surrounding:
 
 #: The surrounding of the other claims.
 USUAL = Surrounding("empty", "area", f"pool:low={LOW}")
-#: As skewed as GA's published response times.
+#: The usual surrounding, with hot shares that fit GA's published response times.
 FITTED_EMPTY = replace(USUAL, skew="fitted")
 
 
@@ -91,8 +91,8 @@ def hot_of(trace: str, skew: str) -> float:
     """The parameter ``hot`` of the generator under a reading of a trace's hot ratio h.
 
     ``area``: the central h of the addresses gets 1 - h of the writes. ``sigma`` and ``half-sigma``:
-    the standard deviation is h, or h/2, of the addresses. ``fitted``: as skewed as GA's published
-    response time asks for.
+    the standard deviation is h, or h/2, of the addresses. ``fitted``: the share in
+    :data:`FITTED`, without regard to h.
 
     >>> [round(hot_of("trace1", skew), 3) for skew in ("area", "sigma", "half-sigma")]
     [0.15, 0.306, 0.195]
@@ -133,12 +133,12 @@ def _runs(around: Surrounding, victims: Mapping[str, Sequence[str]]) -> dict[str
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """The forms of a combination's policy, that of the other claims first."""
+    """The forms of a combination's policy, first the form that the other claims use."""
     return (TABLE[name][0], *FORMS[name.rpartition("+")[2]])
 
 
 def _capped(size: Size) -> tuple[Surrounding, ...]:
-    """The surroundings in which ages are capped, too."""
+    """The surroundings that also run with capped ages."""
     return () if size is Size.QUICK else (USUAL, FITTED_EMPTY)
 
 
@@ -147,7 +147,7 @@ class Readings:
     """The share of the published order that each reading gives."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """One run a reading, combination and trace."""
+        """One run for each reading, combination and trace."""
         simulations: dict[str, Simulation] = {}
         around = surroundings(size)
         for surrounding in around:
@@ -170,7 +170,7 @@ class Readings:
         return Task(simulations, settings=f"{text}readings of drive and trace", left_out=left_out)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a reading, best first."""
+        """One row for each reading, the best first."""
         usual = {name: victim for name, (victim, _) in TABLE.items()}
         around = surroundings(measured.size)
         rows = [
@@ -223,7 +223,7 @@ def _apart(around: Sequence[Surrounding]) -> Iterator[tuple[str, Surrounding, Su
 
 
 def _changes() -> Iterator[tuple[str, dict[str, str]]]:
-    """Each form that one policy may have besides the usual one, in all its combinations."""
+    """Yields each further form of a policy, and the combinations of the policy with that form."""
     for policy, forms in FORMS.items():
         for form in forms:
             names = [name for name in TABLE if name.rpartition("+")[2] == policy]
@@ -265,7 +265,7 @@ def scores(
 
 
 def _deviation_at(series: Sequence[WearPoint], drive_writes: float) -> float:
-    """The standard deviation of the erase counts after this many drive writes."""
+    """The standard deviation of the erase counts after ``drive_writes``, interpolated."""
     at, deviation = 0.0, 0.0
     for point in series:
         if point.drive_writes >= drive_writes:
@@ -320,7 +320,7 @@ def _best_forms(measured: Measured) -> list[str]:
 
 
 def _collections(measured: Measured) -> list[str]:
-    """The durations of collections where the hot shares are fitted, beside Figure 8."""
+    """Notes that compare the durations of collections under fitted hot shares with Figure 8."""
     apart, shared = FITTED_EMPTY, replace(FITTED_EMPTY, frontier=f"mixed:low={LOW}")
     (claim,) = claims().select(("bsgc.fig8",))
     notes = []

@@ -17,8 +17,8 @@ _COUNTS = 1 << 16
 class WithoutWear:
     """``bsgc:reading=since_erase,ratio=live,wear=absolute`` without the factor of the erases.
 
-    It takes ``argmin u/(1-u) (1-c)/time``. The averaged valid ratio c starts at 0, and the ratio at
-    the pick is averaged in. The time is that since the block's last erase.
+    It picks the block with the least ``u/(1-u) (1-c)/time``. The averaged valid ratio c starts at
+    0; every pick of the block averages its present ratio in. The time is that since its last erase.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class WithoutWear:
         return picked
 
     def scores(self, blocks: Blocks) -> NDArray[np.float64]:
-        """The score of every block, infinite where nothing is to be gained or picked."""
+        """The score of every block; infinite for full blocks and for those not to be picked."""
         kept = 1 - (self.ratio + self.used[blocks.valid]) / 2
         time = np.maximum(blocks.clock - self.erased, 1)
         scores: NDArray[np.float64] = (
