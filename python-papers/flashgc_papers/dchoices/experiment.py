@@ -40,11 +40,11 @@ def choices(d: Cell, c: Cell) -> str:
 
 
 def mean_field(*, b: Cell, spare: Cell, d: Cell, c: Cell) -> Computation:
-    """The fixed point of the mean field at one point."""
+    """The computation of the mean field's fixed point for one set of parameters."""
     return model("meanfield", pages_per_block=b, spare=spare, d=d, c=c)
 
 
 def ratio(over: Value, under: Value) -> Value:
-    """The ratio of two values measured apart, with its interval to first order."""
+    """The ratio of two values that were measured independently, its interval to first order."""
     mean = over.mean / under.mean
     return Value(mean, mean * math.hypot(over.ci95 / over.mean, under.ci95 / under.mean))

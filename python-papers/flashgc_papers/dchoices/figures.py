@@ -33,7 +33,7 @@ class TableOneModel:
     """Table 1, the column of the mean field."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A fixed point of the mean field for each row; equal at every size."""
+        """A fixed point of the mean field for each row; the same points at every size."""
         points = {
             str(at): mean_field(b=b, spare=spare, d=d, c=c)
             for at, (b, spare, d, c, _) in enumerate(claim.rows)
@@ -66,12 +66,12 @@ class TableOneSimulation:
     """Table 1, the column of the simulation, and how far it lies from the mean field."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """The paper's runs; quick makes a quarter of the long ones."""
+        """The paper's runs; for most drives, the quick size has fewer of them."""
         simulations, points, runs = {}, {}, []
         for at, (b, spare, d, c, _, _, published_runs) in enumerate(claim.rows):
             runs.append(int(published_runs))
             if size is Size.QUICK:
-                # Short blocks make short runs, and wider intervals: those keep all their runs.
+                # Short blocks make short runs and wide intervals, so they get at least 50 runs.
                 runs[-1] = max(8, runs[-1] // 4) if b != 16 else max(50, runs[-1] // 2)
             simulations[str(at)] = uniform(b=b, spare=spare, victim=choices(d, c), runs=runs[-1])
             points[str(at)] = mean_field(b=b, spare=spare, d=d, c=c)
@@ -80,7 +80,7 @@ class TableOneSimulation:
         return Task(simulations, points, settings, left_out, whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row each, and the largest difference from the mean field."""
+        """One row for each row of the table, and one for the largest difference from the model."""
         rows = [self._row(claim, measured, at) for at in range(len(claim.rows))]
         tol = claim.tolerance
 
@@ -148,7 +148,8 @@ class Greedy:
 class TwoFrontiers:
     """One write frontier and two, under uniform random writes."""
 
-    #: b, S_f, d, c: the drive of most of the paper's figures, with memory, and a smaller one.
+    #: b, S_f, d, c: the drive of most of the paper's figures, without memory and with it, and a
+    #: smaller drive.
     DRIVES = ((64, 0.1, 10, 0), (64, 0.1, 9, 1), (16, 0.06, 10, 1))
 
     def task(self, claim: Claim, size: Size) -> Task:
@@ -164,7 +165,7 @@ class TwoFrontiers:
         return Task(simulations, settings=f"{DRIVE}, {runs} runs", whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The ratio of two frontiers to one, a row a drive."""
+        """One row for each drive: write amplification with two frontiers over that with one."""
         rows = [self._row(claim, measured, at) for at in range(len(self.DRIVES))]
         return conclude(claim, measured, rows, heading="two over one: b, S_f, d, c")
 
@@ -210,7 +211,7 @@ class MemoryGrows:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Every part of the statement, for each d."""
+        """Judge every part of the statement, for each d."""
         rows = [
             part
             for d in claim.facts["d"]
@@ -284,8 +285,8 @@ class MemoryGrows:
         def judge() -> tuple[str, Judgement]:
             curve = measured.compute(str(d))
             step, left = curve[half] - curve[-1], curve[-1] - greedy
-            # If the remaining gain shrinks like 1/c, it is about as much as the last doubling of c
-            # gained. Twice that is clearly more.
+            # If the gain that is left shrank like 1/c, it would be about the gain of the last
+            # doubling of c. More than twice that gain means that the limit is not greedy's value.
             return f"{left:.4f} left", verdicts.true(
                 left > 2 * step,
                 f"doubling c to {memory[-1]} gains {step:.4f}, greedy is {left:.4f} away",
@@ -328,7 +329,7 @@ def _draw_memory(data: Table, greedy: float) -> Drawing:
 
 
 def _some(kind: Any, label: str, x: Any, y: Any, error: Any = None, *, group: str) -> list[Any]:
-    """A series of the finite points: a line, or markers if there is an ``error``."""
+    """A series of the finite points: a line, or markers if ``error`` is given; else no series."""
     there = np.isfinite(y)
     if not there.any():
         return []
@@ -342,7 +343,7 @@ class LeastInMemory:
     """Figure 2: the distribution of the least valid count in memory."""
 
     D = 10
-    #: Memory doubles from one to the next, so that steps can be compared.
+    #: Memory doubles from each value to the next, so that steps can be compared.
     MEMORY = (1, 2, 4, 8, 16, 32, 64)
 
     def task(self, _claim: Claim, _size: Size) -> Task:
@@ -356,7 +357,7 @@ class LeastInMemory:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The mean falls, the steps shrink, greedy stays away."""
+        """Judge three rows: the mean falls, the steps shrink, and greedy's victim stays apart."""
         names = [f"c = {c}" for c in self.MEMORY]
 
         def mean_falls() -> tuple[str, Judgement]:
@@ -429,7 +430,7 @@ def _draw_least(shares: dict[str, Sequence[float]]) -> Drawing:
 
 
 def _ends(values: Sequence[Value]) -> str:
-    """The first and the last of a series."""
+    """The first and the last value of a series, as text."""
     return f"{values[0].mean:.4f} to {values[-1].mean:.4f}"
 
 

@@ -1,4 +1,4 @@
-"""Van Houdt's d-choices with memory: memory for choices (Figure 3), optimal number (Figure 4)."""
+"""Van Houdt's d-choices with memory: memory instead of choices (Figure 3), optimal d (Figure 4)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class MemoryForChoices:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge where c = 1 is best, where it is not, and by how much."""
+        """Judge at which spare factors c = 1 is best, at which it is not, and by how much."""
         small, *others = sorted(claim.facts["b"])
         rows = [self._not_best_near(claim, measured, small)]
         rows.append(self._best(claim, measured, small, above=NEAR))
@@ -96,7 +96,7 @@ class MemoryForChoices:
         return np.asarray(np.round(np.linspace(first, last, _SPARES), 6), np.float64)
 
     def _gain(self, measured: Measured, total: int, b: int) -> NDArray[np.float64]:
-        """Reduction in percent: a row a spare factor, a column each c > 0 of ``MEMORY``."""
+        """Reduction of write amplification in percent, by spare factor (row) and c > 0 (column)."""
         grid = np.asarray(measured.compute(f"{total} {b}"), np.float64)
         return np.asarray((1 - grid[:, 1:] / grid[:, :1]) * 100)
 
@@ -182,7 +182,7 @@ class MemoryForChoices:
             value = _percent(measured.value(f"{b} {spare} 1"), measured.value(f"{b} {spare} 0"))
             at = int(np.abs(self._spares(claim) - spare).argmin())
             expected = self._gain(measured, 10, b)[at, 0]
-            # The interval, and the 0.05% by which the paper's simulation and model agree.
+            # The interval, plus the 0.05% within which the paper's simulation and model agree.
             near = abs(value.mean - expected) <= value.ci95 + 0.05
             return f"{value.mean:.2f} ±{value.ci95:.2f}%", verdicts.true(
                 bool(near), f"simulated {value.mean:.3f} ±{value.ci95:.3f}%, model {expected:.3f}%"
@@ -264,7 +264,7 @@ def _draw_memory(data: Table, printed: Sequence[Point]) -> Drawing:
     return marked(figure, {0: printed})
 
 
-#: Each curve of the figure: trace, memory, and where its published optimum lies, from and to.
+#: Each curve of the figure: trace, c, and the least and the greatest published optimal d.
 Curves = list[tuple[Published, int, float, float]]
 #: The spare factor of the figure.
 SPARE = 0.1
@@ -304,7 +304,7 @@ class ManyChoices(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """The optimal d of each curve, and what memory gains at the best."""
+        """The optimal d of each curve, and the gain of memory if each side has its best d."""
         rows = [self._optimum(measured, *curve) for curve in self._curves(claim)]
         rows += [self._memory(claim, measured, trace) for trace in standins.traces(claim)]
         figures = self._figures(claim, measured)
@@ -338,7 +338,7 @@ class ManyChoices(UnderReading):
             best = min(range(len(values)), key=lambda at: values[at].mean)
             gaps = [paired(result, results[best]) for result in results]
             near = [at for at, gap in enumerate(gaps) if gap.mean <= gap.ci95 or at == best]
-            # The optimum lies between the neighbours of those that cannot be told apart.
+            # The optimum lies between the neighbours of the points that may equal the best.
             low = choices_[max(near[0] - 1, 0)]
             high = choices_[min(near[-1] + 1, len(choices_) - 1)]
             text = f"d = {choices_[best]}"
@@ -360,7 +360,7 @@ class ManyChoices(UnderReading):
 
     @staticmethod
     def _turns(results: list[Result]) -> int:
-        """Return the number of turns of a curve, steps inside their intervals left out."""
+        """Return how often a curve turns; steps smaller than their intervals do not count."""
         steps = [paired(after, before) for before, after in itertools.pairwise(results)]
         signs = [step.mean > 0 for step in steps if abs(step.mean) > step.ci95]
         return sum(before != after for before, after in itertools.pairwise(signs))

@@ -1,19 +1,20 @@
 """The four traces of the d-choices paper: where they are, and workloads that stand in for them.
 
-A stand-in is made from what the paper's Tables 2 and 3 say of a trace: five classes of pages, hot
-to cold, each with 20% of the requests, the share of the writes, and pages that are only read, which
-are taken from the coldest class. What the tables do not say is chosen, alike for all four:
+A stand-in is made from the paper's Tables 2 and 3. They give five classes of pages, hot to cold,
+each with 20% of the requests; the share of the writes; and the share of pages that are only read,
+which are taken from the coldest class. Two things that the tables do not say are chosen, alike for
+all four traces:
 
-- The pages, 40 000 to 200 000. The tables bound them above only: a page is requested at least
-  once, so the coldest class has at most a fifth of the requests, which makes 0.8 (rsrch0) to
-  4.7 million (prxy0). Of rsrch0 a public table of write frequencies says more: its 17 most
-  written offsets get
-  20% of the page requests and are 0.01% of the pages, with the rounding 113 000 to 340 000 pages.
-- Change over time, which the tables say nothing of. It has the readings :data:`READINGS`: windows
-  of activity that move through the classes, or none, with pages requested by runs of a block.
+- The number of pages, 40 000 to 200 000. The tables give only an upper bound: every page is
+  requested at least once, so the coldest class has at most as many pages as requests, a fifth of
+  all. The bound is 0.8 (rsrch0) to 4.7 million pages (prxy0). For rsrch0, a public table of write
+  frequencies says more: the 17 most written offsets get 20% of the page requests and are 0.01% of
+  the pages. With the rounding, that makes 113 000 to 340 000 pages.
+- Change over time. It has the readings :data:`READINGS`: windows of activity that move through
+  the classes, or no change, with runs of 64 neighbouring pages requested together.
 
-Two frontiers gain from change over time and one does not, and so does memory at the best number of
-choices (``tests/test_standins.py`` shows both).
+Two frontiers gain over one only if there is change over time. Memory at the best number of choices
+gains only then, too (``tests/test_standins.py`` shows both).
 """
 
 from __future__ import annotations
@@ -39,24 +40,24 @@ from flashgc_papers.reproduce.tasks import Size
 RUN = 64
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"
-#: The largest distance between the requests of a file and those of the trace that it is taken for.
+#: The largest relative difference in page requests between a file and the trace that it may be.
 WHOLE = 0.01
 
-#: The counting of a trace's requests: section 5 rounds offsets down to a page and splits by size,
-#: once for all of its tables. Statistics count so, and drives in addition leave out what lies
-#: beyond their U = b floor(x/b) pages.
+#: The counting of a trace's requests. Section 5 rounds offsets down to a page and splits by size,
+#: for all of its tables. Statistics count in this way. Drives also leave out the pages beyond
+#: their U = b floor(x/b) pages.
 COUNTED: Literal["rounded"] = "rounded"
 REPLAYED = "rounded+floor"
 
-#: Pages a block of the paper's drives.
+#: Pages per block of the paper's drives.
 B = 64
 #: Runs, and page requests of a run.
 RUNS = {Size.QUICK: 3, Size.DEFAULT: 4, Size.FULL: 10}
 PUBLISHED_REQUESTS = 50_000_000
-#: Page requests per page of a stand-in, during which a window moves through its class once.
+#: A window moves through its class once in ``PERIOD`` page requests per page of the stand-in.
 PERIOD = 50
 
-#: The readings of change over time, which the tables say nothing of. The first is chosen.
+#: The readings of change over time, on which the tables are silent. The first is the chosen one.
 READINGS = readings_of("dchoices")
 
 
@@ -111,14 +112,14 @@ shares=1.34821/1.34821/1.34821/1.34821/1.03096/4.7062,run=64,burst=64,read=1'
 
 
 def moving(trace: Published, pages: int, active: float, region: int = RUN) -> str:
-    """The stand-in of a trace with windows of activity, on ``pages`` pages, as such a mixture.
+    """The stand-in of a trace with windows of activity on ``pages`` pages, as a mixture.
 
     >>> moving(published()["rsrch0"], 80_000, 0.07)
     '0.8887*windows:pages=0.01/0.08/7.06/12.02/61.81/19.02,shares=20/20/20/20/15.2938/0,\
 active=0.07,region=64,period=3554800 + 0.1113*windows:pages=0.01/0.08/7.06/12.02/61.81/19.02,\
 shares=1.34821/1.34821/1.34821/1.34821/1.03096/4.7062,active=0.07,region=64,period=445200,read=1'
     """
-    # Each part counts its own commands.
+    # The period of a part counts only the commands of that part.
     period = PERIOD * pages
     return _mixture(
         trace,
@@ -128,7 +129,7 @@ shares=1.34821/1.34821/1.34821/1.34821/1.03096/4.7062,active=0.07,region=64,peri
 
 
 def _mixture(trace: Published, name: str, further: Callable[[float], str]) -> str:
-    """A part that writes and one that reads; ``further`` are its parameters by its share."""
+    """A part that writes and a part that reads; ``further`` adds parameters, by a part's share."""
     edges = (0.0, *trace.locality, 100.0)
     pages = [high - low for low, high in itertools.pairwise(edges)]
     reads = 100 - trace.writes
@@ -155,7 +156,7 @@ class TraceFile:
     path: Path
     #: Its statistics as the paper counts.
     stat: TraceStat
-    #: Its counts by the paper's counting and by the other one, in words.
+    #: Its pages and requests in words, by the paper's counting and by that of all touched pages.
     counted: str
 
 
@@ -165,7 +166,7 @@ class Missing:
 
     #: The reason, in words.
     why: str
-    #: The counts by the paper's counting of the parts that were found.
+    #: The pages and requests of each file that was found and not accepted, in words.
     counted: tuple[str, ...] = ()
 
 
@@ -173,7 +174,7 @@ def find(trace: Published) -> TraceFile | Missing:
     """Looks for a trace in the folder that the environment names.
 
     A file is the trace if its name says so and it has as many page requests as the paper's, within
-    1%: parts of a trace are about, and lists of its addresses.
+    1%. The number is checked because parts of traces, and lists of addresses, have such names too.
     """
     folder = os.environ.get(FOLDER)
     if not folder:
@@ -267,7 +268,7 @@ def drive(
     if isinstance(file, TraceFile):
         source: dict[str, object] = {
             "workload": str(file.path),
-            # "Numbered" in the paper means in order of first access.
+            # The paper numbers the pages in the order of their first access.
             "paging": REPLAYED,
             "numbering": "first-touch",
         }

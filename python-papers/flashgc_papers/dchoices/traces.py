@@ -71,21 +71,21 @@ def _draw(data: Table) -> Drawing:
     return marked(figure, points)
 
 
-#: The distance from the published value within which a stand-in has its size.
+#: The largest relative distance from the published value at which a stand-in agrees in size.
 SIZE = 0.25
 
 
 def paired(first: Result, other: Result) -> Value:
     """By how much ``first`` is above ``other``, from runs of the same seeds, with its 95% interval.
 
-    The runs share their workloads, so that their differences vary less than they do.
+    Runs of the same seed have the same workload, so differences vary less than values.
     """
     differences = [a - b for a, b in zip(first.run_values, other.run_values, strict=True)]
     mean = statistics.fmean(differences)
     spread = statistics.stdev(first.run_values) if len(differences) > 1 else 0.0
     if first.write_amplification_ci95 is None or not spread:
         return Value(mean, math.nan)
-    # Student's t over the root of the number of runs is in the interval that there is.
+    # The interval of ``first`` over its deviation is Student's t over the root of the runs' number.
     return Value(mean, first.write_amplification_ci95 / spread * statistics.stdev(differences))
 
 
@@ -104,7 +104,7 @@ class _Statistics:
     """A table of statistics, which are computed from the traces without a simulation."""
 
     def numbers(self, stat: TraceStat) -> tuple[float, ...]:
-        """The table's columns."""
+        """The values of the table's columns for one trace."""
         raise NotImplementedError
 
     def task(self, claim: Claim, _size: Size) -> Task:
@@ -134,7 +134,7 @@ class _Statistics:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a number; not run for the traces that are not there."""
+        """One row for each number; rows of traces without a file are not run."""
         rows = [
             self._row(claim, measured, trace, column)
             for trace in standins.traces(claim)
@@ -205,12 +205,12 @@ def _cells(claim: Claim) -> Iterator[_Cells]:
         yield _Cells(standins.published()[str(name)], float(spare), values)
 
 
-#: The point of the variations: the spare factor in the middle, and the c that is best.
+#: The spare factor and the c at which stand-ins are varied: the middle one, and the best.
 _AT = (0.10, 1)
 
 
 class _Memory:
-    """Memory for choices, c + d = 10, with the frontier of the table."""
+    """Memory instead of choices, c + d = 10, with the frontiers of the table."""
 
     FRONTIER: str
     #: The frontiers in words.
@@ -222,7 +222,7 @@ class _Memory:
         self._variations: dict[str, dict[str, Any]] = reading["varied"]
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """Every cell, and the stand-ins varied."""
+        """A simulation for each cell of the table, and for each variation of a stand-in."""
         simulations = {}
         for cells in _cells(claim):
             for frontier in self._frontiers():
@@ -309,7 +309,7 @@ class _Memory:
         return verdicts.true(inside, why + ("" if inside else f": {self._reading['lacks']}"))
 
     def _step(self, measured: Measured, cells: _Cells, c: int) -> Judgement:
-        """Judge if memory changes as much as the paper says from one c to the next, in kind."""
+        """Judge in kind if write amplification changes from c - 1 to c as the paper says."""
         before = cells.published[c - 1]
         wanted = (cells.published[c] / before - 1) * 100
         base = measured.result(cells.key(self.FRONTIER, c - 1))
@@ -355,7 +355,7 @@ class TwoFrontiers(_Memory):
         return ("single", "double")
 
     def _further(self, measured: Measured, cells: _Cells) -> list[Row]:
-        """Two frontiers below one, at every c."""
+        """A row: two frontiers have less write amplification than one, at every c."""
 
         def judge() -> tuple[str, Judgement]:
             shares, met = [], True

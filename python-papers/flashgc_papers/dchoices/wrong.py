@@ -1,4 +1,4 @@
-"""d choices that remember the wrong blocks, in Python: no option of the engine does."""
+"""d choices that remember the wrong blocks, in Python: the engine has no option for that."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class WorstRemembered:
         return ranked[0]
 
     def kept(self, others: list[int]) -> list[int]:
-        """Return the blocks to remember of those that were not picked, the emptiest first."""
+        """Return the blocks to remember; ``others`` were not picked, and are emptiest first."""
         return others[-self.c :]
 
 
 def worst_remembered(config: Mapping[str, Any]) -> Mapping[str, type]:
-    """The wrong policy with the parameters of a configuration's right one."""
+    """The wrong policy, with d and c of the policy in the configuration."""
     d, c = (int(each) for each in re.findall(r"[dc]=(\d+)", str(config["victim"])))
     return {"victim": type("WorstRemembered", (WorstRemembered,), {"d": d, "c": c})}
