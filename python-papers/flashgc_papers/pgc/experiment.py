@@ -32,11 +32,12 @@ WARMUP = "1x"
 #: DiskSim comes with parameter files of the very drive of table VI
 #: (``ssdmodel/valid/ssd-rw250k.parv``), whose requests address 7 018 904 sectors, an eighth of it.
 FOOTPRINT = 12.5
-#: The number of runs if request sizes have heavy tails, and of the secondary runs with them.
+#: The number of runs if request sizes have heavy tails: for the traces, and for those on the bus.
 HEAVY_RUNS, HEAVY_RUNS_BESIDE = 17, 6
 
 #: The paper leaves open how many blocks an element writes at a time, what part of the drive each
-#: trace addresses, and how the sizes of its requests are distributed. The first is chosen.
+#: trace addresses, and how the sizes of its requests are distributed. The first reading is the
+#: chosen one.
 READINGS = readings_of("pgc")
 
 
@@ -100,7 +101,7 @@ def figures(result: Result, of: str = "all") -> Latency:
 
 
 def over_runs(measured: Measured, name: str, key: str, scale: float = 1.0) -> Value:
-    """A figure of all response times, mean over the runs of a simulation."""
+    """A figure of all response times, its mean or median over the runs of a simulation."""
     return of_runs([scale * getattr(figures(run), key) for run in measured.runs(name)])
 
 
@@ -118,7 +119,7 @@ def falls(measured: Measured, key: str, less: str, more: str) -> Value:
 
 
 def of_runs(values: Sequence[float]) -> Value:
-    """The mean of the runs' values, or their median if there are as many as heavy tails need.
+    """The mean of the runs' values, or their median from ``HEAVY_RUNS_BESIDE`` values on.
 
     A replay of a trace is the same in every run, and has no interval.
     """

@@ -163,7 +163,7 @@ SWEEPS: Mapping[str, tuple[tuple[float, ...], str, str]] = {
 }
 #: Sweeps for which the slides give the direction of the gain, and the extended paper its size.
 DIRECTED = tuple(SWEEPS)[:3]
-#: The paper's names.
+#: The paper's names of the drives without preemption and with it.
 NAMES = {"none": "NPGC", "pgc": "PGC"}
 
 
@@ -180,19 +180,19 @@ def workload(**changed: str) -> str:
     return "disksim:" + ",".join(f"{key}={value}" for key, value in values.items())
 
 
-#: The requests of one page, so that a read hardly ever waits for another one, and the least
-#: number of them that meets some dozens of erases.
+#: The name of the runs with requests of one page, in which a read hardly ever waits for another
+#: request; and the least number of requests with which reads meet some dozens of erases.
 SHORT, MEETINGS = "one page", 20_000
 
 
 def short() -> str:
-    """The requests of one page, as often as in the densest point of the sweep."""
+    """Requests of one page, 1 ms apart as in the densest point of the sweep."""
     return workload(size="constant:4KiB", gap="exponential:1ms")
 
 
 @runner_under("pgc.synthetic")
 class Synthetic(UnderReading):
-    """One parameter at a time, the others at their defaults."""
+    """Sweeps of one parameter at a time, with the others at their defaults."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """NPGC and PGC at every value."""
@@ -233,7 +233,7 @@ class Synthetic(UnderReading):
 
     @staticmethod
     def _slowdown(measured: Measured, claim: Claim, preemption: str) -> Value:
-        """Mean response time with few reads over that with many."""
+        """The mean response time with few reads, divided by that with many reads."""
         few, many = (
             measured.runs(f"reads (%) {value} {preemption}") for value in claim.facts["reads"]
         )
@@ -259,7 +259,7 @@ class Synthetic(UnderReading):
 
     @staticmethod
     def _waits(measured: Measured) -> Row:
-        """The longest one-page read that meets a collection: an erase under way is not left."""
+        """The longest one-page read that meets a collection: it waits for an erase under way."""
         erase = TIMES["erase"]
         most = erase + TIMES["program"] + TIMES["read"]
 
@@ -359,9 +359,9 @@ def left_out(size: Size) -> str:
     return "" if size is Size.FULL else "the drive's full size and long runs"
 
 
-#: Shares of writes and depths of the queue of the measured drives.
+#: Shares of writes in percent, and queue depths, of the measured drives.
 WRITES, DEPTHS = (20, 40, 60, 80), (8, 64)
-#: Slices in which bandwidth is measured: some 100 requests of a busy drive.
+#: The slice of time in which bandwidth is measured: about 100 requests of a busy drive.
 SLICE = "20ms"
 
 
@@ -393,7 +393,7 @@ class Variability(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Coefficients of variation."""
+        """Judge coefficients of variation of bandwidth, by share of writes and by queue depth."""
         rows = [self._by_writes(measured, depth) for depth in DEPTHS]
         rows += [self._by_depth(measured, writes) for writes in WRITES]
         figures = self._figures(measured) + self._normalised(measured)
@@ -445,7 +445,7 @@ class Variability(UnderReading):
         for result in measured.runs(f"{writes} {depth}"):
             series = clock(result).over_time
             sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
-            whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
+            whole = (sides[0] + sides[1])[1:-1]  # the first and the last slice are not whole
             coefficients.append(float(np.std(whole) / np.mean(whole)))
         return Value.of(coefficients)
 

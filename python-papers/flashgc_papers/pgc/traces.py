@@ -3,13 +3,14 @@
 A stand-in has the trace's mean size (exponential), read share and rate. The extended paper also
 prints how many writes come less than 1.5 ms after another. Arrivals are chosen to meet that:
 
-- Financial, 0.14%: hardly any; times between requests are even from 1.43 to 40.95 ms.
-- Cello, 31.32%, and TPC-H, 11.29%: bursts, whose lengths follow from the share. Of an interrupted
-  Poisson process of rate l, mean burst 1/a and mean pause 1/b, every request kept with probability
-  p is one of rate p l; its gaps are hyperexponential (Kuczura 1973), which gives the share below
-  1.5 ms.
-- OpenMail, 0.01%: requests 1.18 ms apart, of which 37% are writes, would need writes and reads to
-  take turns. They do not in a stand-in: its arrivals are even, and its writes closer.
+- Financial, 0.14%: hardly any; times between requests are uniform from 1.43 to 40.95 ms.
+- Cello, 31.32%, and TPC-H, 11.29%: bursts, whose lengths follow from the share. Requests are an
+  interrupted Poisson process of rate l, mean burst 1/a and mean pause 1/b. The writes among them, a
+  share p, are such a process of rate p l. Its gaps are hyperexponential (Kuczura 1973), which gives
+  the share below 1.5 ms.
+- OpenMail, 0.01%: its requests are 1.18 ms apart, and 37% are writes. For this share, writes and
+  reads would have to take turns. The stand-in does not do so: its arrivals are even, and its writes
+  are closer to each other than the trace's.
 
 Addresses are random, because the paper does not print how sequential the traces are. Public parts
 of Financial are replayed as well, if ``FLASHGC_TRACES`` names their folder.
@@ -70,7 +71,7 @@ WRITING, READING = ("Financial", "Cello"), ("TPC-H", "OpenMail")
 
 
 def workloads(reading: Reading) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The stand-ins by name: requests, and options of their runs, such as when they come."""
+    """The stand-ins by name: their requests, and options of their runs, such as the arrivals."""
     (claim,) = claims().select(("pgc.traces",))
     by_name = {}
     for name, kilobytes, reads, _ in claim.rows:
@@ -85,7 +86,7 @@ def workloads(reading: Reading) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def bursty(arrivals: tuple[float, float, float], writes: float, within: float) -> float:
-    """The share of writes less than ``within`` after another, of bursts of requests.
+    """The share of the writes that come less than ``within`` after another write, in bursts.
 
     ``arrivals`` are mean gap, burst and pause in one unit of time, ``writes`` the share of writes.
 
@@ -261,7 +262,7 @@ class Traces(UnderReading):
 
     @staticmethod
     def _served(measured: Measured, name: str) -> Row:
-        """Response times of the requests that meet a collection, with the same requests a run."""
+        """A row: with preemption, requests that meet a collection are served sooner."""
 
         def judge() -> tuple[str, Judgement]:
             without, with_ = (
@@ -284,8 +285,8 @@ class Traces(UnderReading):
 HARD = {"0.8": "4%", "0.2": "1%"}
 #: Requests a second in bursts, with which collections cannot keep pace: the read share of Cello and
 #: the 300 KB of the paper's heavy load keep a channel busy for 85% of the time, and collections
-#: need another 27%. The paper's own load, 74.24 x 16 a second, is three times what eight dies can
-#: program.
+#: need another 27%. The paper's own load, 74.24 x 16 requests a second, is three times what eight
+#: dies can program.
 HEAVY = 340
 
 
@@ -328,7 +329,7 @@ class Extended(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Signs, orders and sizes."""
+        """Judge signs, orders and sizes of the changes."""
         facts = claim.facts
         rows: list[Row] = []
         for kb in (8, 64):
@@ -411,8 +412,8 @@ def _merged_share(measured: Measured, name: str) -> tuple[float, str]:
     return 100 * merged / commands, f"{merged} of {commands} commands"
 
 
-#: The trace for which the paper gives the gain of pipelining. Its requests come faster than printed
-#: and over the whole drive: otherwise hardly any of them meets a collection.
+#: The trace for which the paper gives the gain of pipelining. Further runs have its requests faster
+#: than printed and over the whole drive, because otherwise hardly any request meets a collection.
 PIPELINED = "Cello"
 
 
@@ -421,7 +422,7 @@ def _at_rate(times: int) -> str:
 
 
 def _faster(arrivals: str, times: int) -> str:
-    """Bursts whose gaps, lengths and pauses are this many times shorter.
+    """The arrivals with gaps, bursts and pauses divided by ``times``.
 
     >>> _faster("bursts:mean=1ms,on=0.5ms,off=6ms", 4)
     'bursts:mean=0.25ms,on=0.125ms,off=1.5ms'
@@ -432,9 +433,9 @@ def _faster(arrivals: str, times: int) -> str:
 def _on_the_bus(
     name: str, requests: str, size: Size, reading: Reading, options: dict[str, Any]
 ) -> dict[str, Simulation]:
-    """PGC and what is added to it, where collections move pages over the bus.
+    """PGC alone, with pipelining, and with merging too, on drives that copy over the bus.
 
-    Copy-back would leave little to overlap and nothing to share.
+    With copy-back, pipelining would have little to overlap, and merging no transfer to share.
     """
     simulations: dict[str, Simulation] = {}
     if "runs" in options:
