@@ -56,7 +56,7 @@ class Reproduction:
 
     @property
     def command(self) -> str:
-        """Return the command that runs it again."""
+        """Return the command that repeats the reproduction."""
         flags = [] if self.size is Size.DEFAULT else [f"--{self.size}"]
         flags += [f"--readings {self.readings_wanted}"] if self.readings_wanted else []
         flags += ["--mutants"] if self.mutants else []
@@ -82,7 +82,7 @@ class Reproduction:
         return _counted(outcome.under.get(reading, outcome.verdict) for outcome in self._of(paper))
 
     def rows_under(self, paper: str, reading: str) -> str:
-        """The number of a paper's rows that are met under a reading, and of all, in words."""
+        """The number of a paper's rows that are met under a reading, and of all rows, in words."""
         rows = [
             row
             for outcome in self._of(paper)
@@ -134,7 +134,7 @@ class Reproduction:
         return hashlib.blake2b(" ".join(digests).encode(), digest_size=8).hexdigest()
 
     def to_dict(self) -> dict[str, Json]:
-        """All of it as plain Python values."""
+        """The whole reproduction as plain Python values."""
         return {
             "version": self.version,
             "size": str(self.size),
@@ -172,7 +172,7 @@ class Reproduction:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """All of it as one JSON document."""
+        """The whole reproduction as one JSON document."""
         return dumps(self.to_dict(), indent)
 
     def _claim(self, outcome: Outcome) -> dict[str, Json]:
@@ -215,7 +215,7 @@ def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:
 
 
 def commands(outcome: Outcome) -> list[str]:
-    """Return the commands that give a claim's numbers one by one, each once."""
+    """Return the commands that repeat a claim's computations and simulations, each once."""
     simulations = (simulation.command() for simulation in outcome.task.simulations.values())
     computations = (work.command for work in outcome.task.computations.values() if work.command)
     return list(dict.fromkeys((*computations, *simulations)))

@@ -20,7 +20,8 @@ from flashgc.studies.study import Progress, without_unit
 from flashgc_papers.engine import describe
 from flashgc_papers.reproduce.tasks import Computation, Measured, Size, Study, Task
 
-#: Page programs a second of one core, to weigh simulations against computations in progress.
+#: Page programs that one core simulates in a second. The progress bar weighs simulations against
+#: computations with it.
 SPEED = 80e6
 
 
@@ -74,7 +75,7 @@ class Work(Rounds):
                 self.show(done / max(total, 1e-9), f"computing {name}", 0, "")
                 try:
                     self._computed[name][key] = self._call(name, computation, done, total)
-                except Exception as error:  # One claim's fault must not take the others along.
+                except Exception as error:  # A claim that fails must not stop the others.
                     self.failed.setdefault(name, _said(error))
                 done += computation.seconds
 
@@ -138,7 +139,7 @@ def programs(config: Mapping[str, Any]) -> float:
 
 
 def _pages(extent: str, logical: float) -> float:
-    """Page writes of an extent: of ``"20x"`` or ``"1000000"``; 0 of a share (``"1/3"``)."""
+    """Page writes of an extent such as ``"20x"`` or ``"1000000"``; 0 for a share (``"1/3"``)."""
     try:
         return float(extent[:-1]) * logical if extent.endswith("x") else float(extent)
     except ValueError:

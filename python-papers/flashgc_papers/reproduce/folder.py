@@ -1,7 +1,7 @@
-"""The folder of a reproduction: cache, page and documents, with nothing from outside.
+"""The folder of a reproduction: cache, page and documents.
 
-It is checked before the work, and written after. The page is HTML; of each paper the Markdown has
-a paragraph and the table of its statements.
+The folder is checked before the work, and written after it. The page is one HTML file that loads
+nothing else. The Markdown document has, for each paper, a paragraph and the table of statements.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ MEANINGS = {
 
 
 def drawn(figure: Figure) -> str:
-    """A figure as an ``<svg>`` element, with ids of its own."""
+    """A figure as an ``<svg>`` element, with ids that no other figure has."""
     from flashgc.plot import to_svg
 
     return to_svg(figure.draw(), prefix=figure.name.replace(".", "-"), label=figure.caption)
 
 
 def page(reproduction: Reproduction, figures: Mapping[str, str]) -> str:
-    """The page; ``figures`` are drawn, by name. The same reproduction gives the same bytes."""
+    """The page; ``figures`` has drawn figures by name. Equal reproductions give equal bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,

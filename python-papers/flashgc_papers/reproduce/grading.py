@@ -42,7 +42,7 @@ class Fit:
     rows: tuple[str, ...] = ()
 
     def covers(self, label: str, reading: str) -> bool:
-        """Return true if the row ``label`` under ``reading`` is one of them."""
+        """Return true if the row ``label`` under ``reading`` is one of the fitted rows."""
         is_named = not self.rows or any(
             fnmatch.fnmatchcase(label, pattern) for pattern in self.rows
         )
@@ -71,7 +71,7 @@ def parse(text: str, place: str) -> tuple[Fit, ...]:
 
 
 def fitted(claim: Claim, row: Row) -> Row:
-    """The row, ``fitted`` instead of met if something was chosen by it.
+    """The row, with the verdict ``fitted`` if it agrees and a choice was made by it.
 
     Only rows on stand-ins can be fitted; rows on the paper's own trace cannot.
     """
@@ -120,7 +120,7 @@ def _settled(measured: Measured, row: Row) -> Row:
 
 
 def verdict_of(claim: Claim, rows: Sequence[Row]) -> Verdict:
-    """The verdict on these rows; not ``missed`` if the paper's own figures exclude each other."""
+    """The verdict on rows: ``contradicts-itself`` instead of ``missed`` if the paper does so."""
     verdict = together([row.verdict for row in rows])
     is_excluded = verdict is Verdict.MISSED and claim.contradiction
     return Verdict.CONTRADICTED if is_excluded else verdict
@@ -138,7 +138,7 @@ def reason_of(rows: Sequence[Row]) -> str:
 
 
 def doubts(measured: Measured) -> list[str]:
-    """Notes on the runs that are not steady, and on findings that doubt their figures."""
+    """Notes on the runs that are not steady, and on findings that question figures of runs."""
     return [*_unsettled(measured), *_findings(measured.results)]
 
 

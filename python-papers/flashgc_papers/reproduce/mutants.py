@@ -2,8 +2,8 @@
 
 If a deliberately wrong engine also meets a row, the row proves nothing about the right engine. Most
 mutants are another configuration, such as random victims instead of the paper's policy. Some are
-faults in the code of an engine that is built with them. ``mutants.toml`` has those of every paper.
-The modules ``mutants`` and ``wrong`` of a paper's folder have those that no option gives.
+faults in the code of an engine that is built with them. ``mutants.toml`` lists the mutants of every
+paper. It may name functions of the modules ``mutants`` and ``wrong`` in the paper's folder.
 
 Mutants run under the chosen reading of a paper, whose rows decide its verdicts.
 """
@@ -116,7 +116,7 @@ def swap(key: str, words: Mapping[str, str]) -> Change:
 
 
 def replaced(key: str, pattern: str, text: str) -> Change:
-    """Changes the parts of the option ``key`` that are ``pattern``.
+    """Replaces the parts of the option ``key`` that match ``pattern`` by ``text``.
 
     >>> replaced("placement", r"regions=.", "regions=1")({"placement": "dac:regions=3"})
     {'placement': 'dac:regions=1'}
@@ -209,7 +209,8 @@ def _under_chosen(claim: Claim, part: Task) -> Task | None:
 def _together(mutants: Iterable[Mutant]) -> dict[str, list[Mutant]]:
     """Groups of mutants that run in one call, by the name of their engine in stored results.
 
-    All other configurations run together. A fault in the code, or a policy in Python, runs alone.
+    Mutants that are only another configuration run together. A fault in the code, or a policy in
+    Python, runs alone.
     """
     together: dict[str, list[Mutant]] = {}
     for mutant in mutants:
@@ -226,7 +227,7 @@ def _work(
     jobs: int,
     show: Progress | None,
 ) -> Work:
-    """Run the parts with an engine of ``mutant``, or with right ones if it is a configuration."""
+    """Run the parts with the engine of ``mutant``; if it is a configuration, with the right one."""
     if mutant.policies:
         work: Work = Written(parts, mutant.policies, cache=cache, progress=show)
     else:
@@ -264,11 +265,11 @@ def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
-    """Compare rows of the right engine with those of a mutant, and list those that one alone meets.
+    """Compare rows of the right engine with those of a mutant: list rows that only one meets.
 
     Rows that agree with the paper but do not count are compared, too.
     """
-    # Unsteady runs cannot detect a wrong engine.
+    # An unsteady row of the mutant still agrees with the paper, so it does not detect the mutant.
     both = [label for label in right if label in wrong]
     return Trial(
         mutant.name,

@@ -27,13 +27,13 @@ class Reading:
     name: str
     #: The answers, in a sentence or two.
     what: str
-    #: The case for them and against them, in the paper's own terms.
+    #: The case for these answers and against them, in the paper's own terms.
     argument: str
     #: The answers, as the paper's experiments use them.
     answers: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        """Return an answer; ``None`` where the reading has none of this name."""
+        """Return the answer called ``name``; ``None`` if the reading has no such answer."""
         return self.answers.get(name)
 
 
@@ -57,7 +57,7 @@ class UnderReading:
 
 
 def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
-    """The part of a task that runs under the chosen reading; all of it where its claim has none."""
+    """The part of a task that runs under the chosen reading; all of it if there are no readings."""
     others = tuple(_key(reading.name, "") for reading in readings_of(paper)[1:])
     return {key: value for key, value in part.items() if not key.startswith(others)}
 
@@ -80,7 +80,7 @@ def has_readings(runner: Runner | None) -> bool:
 
 
 def chosen_alone(runner: Runner) -> Runner:
-    """Return the runner under the chosen reading alone; ``runner`` where its paper has none."""
+    """Return the runner under the chosen reading alone; ``runner`` itself if it has no readings."""
     if not isinstance(runner, _Under):
         return runner
     (name, first), *others = runner.runners.items()
@@ -95,7 +95,7 @@ class _Under:
         self._left_out = left_out
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """The tasks under all readings; equal simulations of several run once."""
+        """The tasks under all readings; a simulation that several readings share runs once."""
         tasks = {name: runner.task(claim, size) for name, runner in self.runners.items()}
         first = next(iter(tasks.values()))
         if first.not_run:

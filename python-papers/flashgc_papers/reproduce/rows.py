@@ -22,24 +22,25 @@ class Row:
     measured: Value | str | None
     verdict: Verdict
     why: str
-    #: The paper's own half width, where it gives one; it does not enter the verdict.
+    #: Half the width of the paper's own interval, if it gives one. The verdict does not use it.
     published_ci95: float | None = None
     #: The stand-in for the published input; empty if none. Such a row is met in kind at best.
     stand_in: str = ""
-    #: The value without any effect: 100 for percents of something else, 1 for a ratio. A published
-    #: number that is met in kind must be met in the size of its effect; ``None`` where the row's
-    #: own judgement has looked at that.
+    #: The value that means no effect: 100 for percents of something else, 1 for a ratio. A row that
+    #: is met in kind must also agree in the size of the effect. ``None`` if the row's judgement has
+    #: already compared the size.
     base: float | None = 0.0
-    #: A published lower bound, which ``published`` has in words, where the paper says no more of a
-    #: size. Such a row is met in kind up to 1.5 times the bound.
+    #: The lower bound, if the paper publishes only a bound; ``published`` has it in words. Such a
+    #: row is met in kind up to 1.5 times the bound.
     least: float | None = None
-    #: The reading under which it was measured; empty where the paper leaves nothing open.
+    #: The reading under which the row was measured; empty if the paper leaves nothing open.
     reading: str = ""
-    #: The reason why it does not count although it is as published; empty if it does.
+    #: The reason why a row that agrees with the paper does not count as met; empty if it counts.
     uncounted: str = ""
-    #: The measurements that it was judged by, by their names in the task.
+    #: The names, in the task, of the measurements by which the row was judged.
     taken: frozenset[str] = frozenset()
-    #: The simulations among them; ``None`` before its claim is concluded.
+    #: The numbers of all, of drifting and of doubtful simulations among these measurements;
+    #: ``None`` until the claim is concluded.
     runs: Runs | None = None
 
     @property
@@ -49,20 +50,20 @@ class Row:
 
     @property
     def obstacle(self) -> str:
-        """The reason why it does not count, in words; nothing for a row that does."""
+        """The reason why the row does not count, in words; empty for a row that counts."""
         if self.verdict in AS_PUBLISHED:
             return self.uncounted
         return self.why
 
     @property
     def reason(self) -> str:
-        """The reason why it has its verdict, in words."""
+        """The reason why the row has its verdict, in words."""
         parts = dict.fromkeys((self.why, self.obstacle))
         return "; ".join(filter(None, parts))
 
     @property
     def difference(self) -> float | None:
-        """Measured from published, as a share of published, where both are numbers."""
+        """The measured minus the published number, as a share of the published; else ``None``."""
         if isinstance(self.published, str) or not isinstance(self.measured, Value):
             return None
         share = relative(self.measured.mean, self.published)
@@ -79,9 +80,9 @@ def row(
     base: float | None = 0.0,
     least: float | None = None,
 ) -> Row:
-    """A row of what ``judge`` measures and finds; not run where that was not measured.
+    """A row with the value and the verdict of ``judge``; ``not-run`` if a measurement is missing.
 
-    It rests on the measurements that ``judge`` takes, and on all of the claim if it takes none.
+    The row depends on the measurements that ``judge`` takes; if it takes none, on all of the claim.
     """
     with noting() as taken:
         try:

@@ -28,14 +28,14 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
-    #: The number of first columns that say what a row is about.
+    #: The number of leading columns that name the subject of a row.
     keys: int = 1
 
     @property
     def has_numbers(self) -> bool:
-        """True if there are measured numbers, which are missing if everything was interrupted.
+        """True if the table has measured numbers; false if every run was interrupted.
 
-        The columns whose names begin with "published" are the paper's.
+        Columns whose names begin with "published" have the paper's numbers, which do not count.
         """
         columns = enumerate(self.columns)
         ours = [at for at, name in columns if at >= self.keys and not name.startswith("published")]
@@ -51,7 +51,7 @@ class Figure:
     name: str
     caption: str
     data: Table
-    #: Draws it with :mod:`flashgc.plot`.
+    #: Draws the figure with :mod:`flashgc.plot`.
     draw: Callable[[], Drawing]
 
 
@@ -62,13 +62,13 @@ class Trial:
     #: The wrong engine, and what is wrong with it.
     name: str
     what: str
-    #: Rows that the right engine meets and this one does not.
+    #: Rows that the right engine meets and the wrong engine does not.
     told: tuple[str, ...] = ()
     #: All rows that the right engine meets.
     met: tuple[str, ...] = ()
-    #: Rows that this one meets and the right engine does not.
+    #: Rows that the wrong engine meets and the right engine does not.
     fooled: tuple[str, ...] = ()
-    #: The reason why it was not run; empty if it was.
+    #: The reason why the wrong engine was not run or not judged; empty if it was.
     failed: str = ""
 
 
@@ -152,7 +152,7 @@ def conclude(
 
 
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
-    """The outcome with other verdicts of its rows."""
+    """The outcome with changed rows, and with the verdicts of the claim that follow from them."""
     rows = tuple(fitted(outcome.claim, row) for row in rows)
     under = {
         name: grading.verdict_of(outcome.claim, [row for row in rows if row.reading == name])
@@ -175,7 +175,7 @@ class Runner(Protocol):
         """Return the task of ``claim`` at ``size``."""
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""
+        """Return rows with verdicts, figures and notes: see :func:`row` and :func:`conclude`."""
 
 
 _RUNNERS: dict[str, Runner] = {}
@@ -198,6 +198,6 @@ def register_runner(claim_id: str, instance: Runner) -> None:
 
 
 def runner_of(claim: Claim) -> Runner | None:
-    """The runner of a claim, if its part of flashgc exists."""
+    """The runner of a claim; ``None`` if no module of its paper registers one."""
     papers.load(claim.paper)
     return _RUNNERS.get(claim.id)

@@ -3,8 +3,8 @@
 ``statements.toml`` lists what the papers state, each with the claim and the rows that check it, or
 with the reason why nothing does. Figures and verdicts are those of outcomes. ``summaries.toml`` has
 the sentences of the paragraphs. A sentence names the rows that it is about and the verdicts that it
-rests on. It is left out where a verdict or a figure is another one in this run, so that no sentence
-of a summary is false.
+rests on. A sentence is left out if one of these verdicts or figures differs in this run, so that no
+sentence of a summary is false.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rows:
 
     @classmethod
     def of(cls, outcomes: Outcomes, claim: str, patterns: Sequence[str] = ()) -> Rows:
-        """The rows whose labels match one of ``patterns`` (``*`` is anything); all without any.
+        """The rows whose labels match one of ``patterns`` (``*`` is anything); without any, all.
 
         Raises :class:`NotMeasuredError` if the claim was not run or has no such row.
         """
@@ -58,32 +58,32 @@ class Rows:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on all of them together."""
+        """The verdict on all rows together."""
         return verdict_of(self.claim, self.rows)
 
     @property
     def holds(self) -> bool:
-        """True if each is as published, whether it counts or not."""
+        """True if every row is as published, whether it counts or not."""
         return self.held == self.of_all
 
     @property
     def fails(self) -> bool:
-        """True if each was run, and none is met."""
+        """True if every row is missed."""
         return all(row.verdict is Verdict.MISSED for row in self.rows)
 
     @property
     def held(self) -> int:
-        """Return the number of them that are as published, whether they count or not."""
+        """Return the number of rows that are as published, whether they count or not."""
         return held(self.rows)
 
     @property
     def of_all(self) -> int:
-        """Return the number of them."""
+        """Return the number of rows."""
         return len(self.rows)
 
     @property
     def means(self) -> list[float]:
-        """Return their measured numbers; raises :class:`NotMeasuredError` if one has none."""
+        """Return the measured number of each row; raises :class:`NotMeasuredError` without one."""
         values = [row.measured for row in self.rows]
         if not all(isinstance(value, Value) for value in values):
             raise NotMeasuredError("no number was measured")
@@ -130,7 +130,7 @@ class Rows:
 
 #: The word for a statement that no claim checks.
 UNCLAIMED = "not measured"
-#: Up to this many rows of a statement are written out, in this many characters.
+#: The largest number of rows of a statement, and of characters, that a cell of the table has.
 FEW, SHORT = 4, 110
 #: The columns of the table.
 COLUMNS = ("place", "statement", "claim", "reading", "published", "measured", "verdict", "cause")
@@ -170,7 +170,7 @@ class Line:
     measured: str
     #: A verdict, or :data:`UNCLAIMED`.
     verdict: str
-    #: Empty where the statement is met.
+    #: The reason why the statement does not count as met; empty if it does.
     cause: str
 
     @property
@@ -246,7 +246,7 @@ def _published(rows: Sequence[Row]) -> str:
 
 
 def _measured(rows: Rows) -> str:
-    """The measured figures of few rows; for many, the number that hold and the largest error."""
+    """The measured figures of few rows; for many, how many hold, and the range of differences."""
     written = "; ".join(_short(row) for row in rows.rows)
     if rows.of_all == 1 or (rows.of_all <= FEW and len(written) <= SHORT):
         return written
@@ -314,14 +314,14 @@ class Sentence:
     text: str
     #: The rows that it is about, by the name that ``text`` has for them.
     about: Mapping[str, Place] = field(default_factory=dict)
-    #: Names of rows that must be as published, each. If some of these, or of those with a figure in
-    #: ``text``, do not count, a remark after the sentence says so.
+    #: Names of rows that must all be as published. If some of these rows, or of the rows with a
+    #: figure in ``text``, do not count, a remark after the sentence says so.
     met: Sequence[str] = ()
-    #: Names of rows that must be missed, each.
+    #: Names of rows that must all be missed.
     missed: Sequence[str] = ()
-    #: Names of rows; at least one of these rows must not be as published.
+    #: Names of rows; at least one row of each name must not be as published.
     partly: Sequence[str] = ()
-    #: Names of rows that must be measured on stand-ins, each.
+    #: Names of rows that must all be measured on stand-ins.
     stand_ins: Sequence[str] = ()
     #: Two figures of rows, as fields of ``text``; the first must be greater.
     greater: Sequence[str] = ()
@@ -329,7 +329,7 @@ class Sentence:
     under: str = ""
 
     def filled(self, outcomes: Outcomes) -> str:
-        """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
+        """The sentence with its figures; empty if it does not hold for ``outcomes``."""
         if self.under and all(outcome.reading != self.under for outcome in outcomes.values()):
             return ""
         try:
@@ -377,7 +377,7 @@ def remark(about: Iterable[Rows]) -> str:
 class Summary:
     """The sentences of a paper."""
 
-    #: The chosen reading, and what in it is a fit: one line.
+    #: One line on the chosen reading, and on its fits.
     reading: Sentence
     sentences: Sequence[Sentence]
 

@@ -92,7 +92,10 @@ _Z95 = statistics.NormalDist().inv_cdf(0.975)
 
 
 def _move(seeds: Sequence[Result], far: float) -> bool:
-    """True if a figure of runs of several seeds changes by more than ``far`` times chance."""
+    """True if a figure's mean drift over the seeds exceeds ``far`` times its 95% half width.
+
+    A finding that makes a figure unsteady is enough, too.
+    """
     tests = [result.steadiness for result in seeds]
     changes = zip(*((test.amplification, test.transient, test.pace) for test in tests), strict=True)
     return any(_told(change, far) for change in changes) or any(

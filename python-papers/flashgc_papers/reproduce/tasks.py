@@ -1,4 +1,4 @@
-"""Tasks of claims: their simulations and computations, and the measurements that come of them."""
+"""Tasks of claims: their simulations and computations, and the measurements of a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flashgc_papers.reproduce.verdicts import Value
 T = TypeVar("T")
 M = TypeVar("M")
 
-#: The value of what was not measured, for figures.
+#: The value of a figure that was not measured.
 UNKNOWN = Value(math.nan, math.nan)
 
 
@@ -48,19 +48,20 @@ def seeded(key: str, simulation: Simulation) -> dict[str, Simulation]:
 class Computation:
     """Anything that is computed rather than simulated: a model, the statistics of a trace."""
 
-    #: The command that gives it alone; empty if there is none.
+    #: The command that repeats this computation alone; empty if there is none.
     command: str
     call: Callable[[], Any]
     #: Expected seconds on one core, for the progress bar.
     seconds: float = 0.1
-    #: The parameters of a model, and the function that makes the computation with others.
+    #: The parameters of a model.
     params: Mapping[str, Any] = field(default_factory=dict)
+    #: Makes the computation with other parameters; ``None`` if it is not a model.
     remade: Callable[..., Computation] | None = None
 
 
 @dataclass(frozen=True)
 class Study(Computation):
-    """Work of hours that keeps what it has: called with a folder for that and with a progress."""
+    """Work of hours. ``call`` takes a folder for finished parts, and a function for progress."""
 
     call: Callable[..., Any]
 
@@ -102,14 +103,14 @@ class Task:
     left_out: str = ""
     #: The reason why nothing can be run at all; empty if it can.
     not_run: str = ""
-    #: The whole experiment of the paper that the runs are, from a defined beginning to its end:
-    #: their figures are those of all of it, and have nothing to be steady. Empty where a figure is
-    #: that of a level, or where a part of the experiment is left out.
+    #: A sentence if each run is a whole experiment of the paper, from a defined beginning to its
+    #: end. The figures of a run are then those of the whole experiment, and need not be steady.
+    #: Empty if a figure is that of a steady level, or if a part of the experiment is left out.
     whole: str = ""
 
 
 class NotMeasuredError(Exception):
-    """A value is asked for that was not measured: interrupted, or it failed."""
+    """A wanted value was not measured, because its run was interrupted or failed."""
 
 
 def measured_or(missing: M, measure: Callable[[], T]) -> T | M:
@@ -132,7 +133,7 @@ class Measured:
     reason: str = "interrupted"
 
     def __post_init__(self) -> None:
-        """Have it noted which measurements a row takes."""
+        """Wraps the measurements, so that the keys that a row takes are recorded."""
         object.__setattr__(self, "results", Noted(self.results))
         object.__setattr__(self, "computed", Noted(self.computed))
 
@@ -157,7 +158,7 @@ class Measured:
         return Value(pages, math.nan if half is None else half * pages / figure)
 
     def get(self, key: str) -> Value:
-        """As :meth:`value`, not a number where there is none: for figures."""
+        """As :meth:`value`, but NaN instead of an error, for figures."""
         return self.value(key) if key in self.results else UNKNOWN
 
     def compute(self, key: str) -> Any:

@@ -20,8 +20,7 @@ class Verdict(StrEnum):
     """The verdict on a published statement."""
 
     MET = "met"
-    #: Sign, order and rough size are the published ones, on something that stands in for what the
-    #: paper used.
+    #: Sign, order and rough size are the published ones, on a stand-in for the paper's input.
     IN_KIND = "met-in-kind"
     #: The statement holds under a reading or a preset that was chosen by this figure. So it proves
     #: nothing, and does not count as met.
@@ -41,9 +40,9 @@ COUNTED = (Verdict.MET, Verdict.IN_KIND)
 #: The verdicts of rows that are as published, whether they count or not.
 AS_PUBLISHED = (*COUNTED, Verdict.FITTED, Verdict.UNSTEADY)
 
-#: Share of the cases in which an interval may miss its median.
+#: The largest share of the cases in which an interval misses the true median.
 _BEYOND = 0.05
-#: The 0.975 quantile of Student's t for this many values, from any table of it.
+#: The 0.975 quantile of Student's t, by the number of values, from any table of it.
 _T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 
 
@@ -52,9 +51,9 @@ class Value:
     """A measured or computed value."""
 
     mean: float
-    #: Half the width of its 95% confidence interval; 0 for what is computed.
+    #: Half the width of its 95% confidence interval; 0 for a computed value.
     ci95: float = 0.0
-    #: The ends of the interval where they are not equally far from the value.
+    #: The ends of the interval, if they are not equally far from the value.
     ends: tuple[float, float] | None = field(default=None, repr=False)
 
     @classmethod
@@ -74,7 +73,7 @@ class Value:
         """The median of six values or more, with an interval that needs no variance.
 
         The ends are the two innermost values that have the distribution's median between them with
-        95%, for any distribution. ``ci95`` is half their distance.
+        a probability of 95% or more, for any distribution. ``ci95`` is half their distance.
 
         >>> Value.median_of([1, 2, 3, 5, 6, 91])
         Value(mean=4.0, ci95=45.0)
@@ -115,7 +114,7 @@ class Judgement(NamedTuple):
     why: str
 
 
-#: Rounding of a sum or product of doubles: what lies on the edge counts as inside.
+#: Rounding of a sum or product of doubles, as a share: a value on the edge counts as inside.
 _ROUNDING = 1e-12
 
 
@@ -162,8 +161,8 @@ def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 
     """Met if an effect has the sign of the published one and its size within a factor of 1.5.
 
     An effect is the distance from ``base``: 0 for a difference, 100 for percents of something else,
-    1 for a ratio. It must differ from none by more than its interval. Where the paper gives a range
-    from ``lo`` to ``hi``, the factor is that of the nearer end.
+    1 for a ratio. It must differ from no effect by more than its interval. If the paper gives a
+    range from ``lo`` to ``hi``, the factor is taken from the nearer end.
 
     >>> sized(Value(-12.0, 1.0), -10)
     Judgement(verdict=<Verdict.MET: 'met'>, why='1.20 times the published effect')
@@ -205,7 +204,7 @@ def over(measured: Value, least: float, why: str = "") -> Judgement:
 
 
 def beyond(measured: Value, least: float) -> Judgement:
-    """Met if an effect above a published lower bound is within a factor of 1.5 of it.
+    """Met if an effect above a published lower bound is at most 1.5 times the bound.
 
     The paper gives no size beyond the bound, so a much larger effect does not agree with it.
 
@@ -219,7 +218,7 @@ def beyond(measured: Value, least: float) -> Judgement:
 
 
 def up_to(measured: Value, most: float) -> Judgement:
-    """Met if there is an effect outside its interval, and the bound ``most`` holds.
+    """Met if the effect is above 0 by more than its interval, and is at most ``most``.
 
     >>> up_to(Value(35.4), 14.4).why
     '35.4000 is beyond 14.4'
@@ -287,7 +286,7 @@ def true(holds: bool, why: str) -> Judgement:
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict on a statement whose parts have these.
+    """The verdict on a statement whose parts have these verdicts.
 
     One missed part makes the statement missed. Unless every part was run and is steady, it is not
     met. Parts to which a reading was fitted, and parts that detect no wrong engine, do not count
@@ -315,7 +314,7 @@ def relative(measured: float, published: float) -> float:
 
 
 def signed_percent(share: float) -> str:
-    """A share as percent with its sign; nothing has none.
+    """A share as percent with its sign; a share that rounds to 0 has no sign.
 
     >>> signed_percent(-0.000001), signed_percent(0.0005)
     ('0.000%', '+0.050%')

@@ -21,7 +21,7 @@ class Line:
 
 
 def lines(rows: Sequence[Row]) -> list[Line]:
-    """Rows of a claim in words; published numbers with as many decimals as any of them has."""
+    """Rows of a claim in words; all published numbers have as many decimals as the longest."""
     numbers = [row.published for row in rows if not isinstance(row.published, str)]
     digits = max((_decimals(number) for number in numbers), default=0)
     return [Line(row, _published(row, digits), _measured(row), _difference(row)) for row in rows]

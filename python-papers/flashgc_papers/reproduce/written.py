@@ -18,12 +18,13 @@ from flashgc_papers.engine import Control, engine
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.tasks import Task
 
-#: The policies of a configuration, by the key of their option: classes, one object a drive.
+#: Gives the policies for a configuration: for the key of an option, a class, of which every drive
+#: gets an object.
 Policies = Callable[[Mapping[str, Any]], Mapping[str, type]]
 
 
 class Written(Work):
-    """Work whose simulations have the policies that ``policies`` gives for each."""
+    """Work whose simulations run with the policies that ``policies`` gives for a configuration."""
 
     def __init__(
         self,
@@ -64,6 +65,6 @@ class Written(Work):
 
 
 def label(name: str, policies: Policies) -> str:
-    """The name of a wrong engine in a store of results, with the text of its policies."""
+    """The name of a wrong engine in a store of results, with a digest of its policies' text."""
     text = inspect.getsource(inspect.getmodule(policies) or Written)
     return f"{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
