@@ -17,9 +17,9 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
 
 DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}
-#: The presets simulate 1/64 of a drive.
+#: The number of 64ths of a drive that the presets simulate.
 PRESET = 1
-#: The simulated 64ths for rows in which single pages matter; the quick size has no such rows.
+#: The number of simulated 64ths for rows in which single pages matter; the quick size has none.
 LARGER = {Size.QUICK: 0, Size.DEFAULT: 16, Size.FULL: 64}
 #: Drive writes of the warm-up, and measured requests.
 LENGTHS = {Size.QUICK: (2, 100_000), Size.DEFAULT: (5, 500_000), Size.FULL: (5, 500_000)}
@@ -34,7 +34,7 @@ def workload(writes: Cell) -> str:
 
 
 def drive(name: Cell, writes: Cell, size: Size, parts: int = PRESET) -> Simulation:
-    """A drive under the writes of a row, this many parts of 64 of it."""
+    """``parts`` 64ths of a drive under the writes of a row."""
     warmup, requests = LENGTHS[size]
     options: dict[str, Any] = {
         "workload": workload(writes),
@@ -47,7 +47,8 @@ def drive(name: Cell, writes: Cell, size: Size, parts: int = PRESET) -> Simulati
         "runs": 1,
     }
     if parts > PRESET:
-        # As many blocks, each larger by this; but a block has 16384 units of a page at most.
+        # Larger parts have the same number of blocks, but larger ones. A block has at most 16384
+        # units of the map, so the whole drive has twice the number.
         more = max(parts // 32, 1)
         options |= {
             "blocks": 8992 * more,
@@ -58,7 +59,7 @@ def drive(name: Cell, writes: Cell, size: Size, parts: int = PRESET) -> Simulati
 
 
 class Figure:
-    """A column of published figures: a row for each drive and its writes."""
+    """A column of published figures: a row for each pair of drive and writes."""
 
     def __init__(self, number: Callable[[Timing, Latency], float]) -> None:
         self._number = number

@@ -1,11 +1,11 @@
 """The drive of SSD-iq's simulator as simulations, with its write buffer, and the model.
 
-Its greedy collects only when no block is erased, compacts the victim in place and writes on in it:
-one write frontier and no erased block in reserve, which is our ``single``. Among equals it takes
-the block of the lowest number.
+The simulator's greedy collects only when no erased block is left. It compacts the victim in place
+and continues to write there: one write frontier and no erased block in reserve, which is our
+``single``. Among equal blocks it takes that of the lowest number.
 
-Its 2R collectors compact victims that have a block's worth of invalid pages together, and the host
-writes on in the block that the copies do not fill: our ``compact``.
+The simulator's 2R collectors compact several victims, whose invalid pages together fill a block.
+The host continues in the block that the copies do not fill: our ``compact``.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def zones(hot: Cell) -> str:
 
 
 def zipf(theta: Cell) -> str:
-    """Zipf with this exponent."""
+    """A workload by Zipf's law with the exponent ``theta``."""
     return f"zipf:theta={float(theta):g}"
 
 
 def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Simulation:
-    """A victim policy behind a write buffer, a share of the logical pages; 0 for none."""
+    """A victim policy behind a write buffer for the share ``buffer`` of the pages; 0 for none."""
     writes, runs = length(size, buffer)
     options: dict[str, Any] = {
         "workload": workload,
@@ -60,19 +60,19 @@ def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Si
         "runs": runs,
     }
     if buffer:
-        # Least recently used first out, and nothing else that a database's cache does.
+        # The buffer evicts the least recently used page, and has no checkpoints.
         pages = int(buffer * BLOCKS * PAGES * (1 - SPARE))
         options["host_cache"] = f"buffer-cache:size={4 * pages}KiB,checkpoint=0s,pages=0"
     return simulation(**options)
 
 
 def length(size: Size, buffer: float) -> tuple[int, int]:
-    """Drive writes of a run of :func:`collector` after those of warm-up, and runs."""
+    """The drive writes of a run of :func:`collector` after the warm-up, and the number of runs."""
     return (BUFFERED if buffer else LENGTHS)[size]
 
 
 def separation(workload: str) -> Computation:
-    """The best static separation of the classes of a workload; of Zipf, 4096 classes."""
+    """The best static separation of a workload's classes; Zipf is divided into 4096 classes."""
     return model(
         "separation",
         workload=workload,

@@ -20,12 +20,12 @@ def _given(**values: Any) -> Change:
 
 
 uniform = _given(workload="uniform")
-#: 1/8 of the logical pages beyond them is 1/9 of the drive.
+#: If the spare pages are 1/8 of the logical pages, they are 1/9 of the drive.
 overprovision = _given(spare=1 / 9)
 small_blocks = _given(pages_per_block=256, blocks=8 * 2048)
 
 
 def no_buffer(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The simulations with a write buffer, without it."""
+    """Removes the write buffer from the simulations that have one."""
     without = {key: value for key, value in options.items() if key != "host_cache"}
     return without if without != options else None

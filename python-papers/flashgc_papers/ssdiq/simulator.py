@@ -116,7 +116,7 @@ for _id in ("ssdiq.zones.optimal", "ssdiq.zipf.optimal"):
 
 
 def published(claim: Claim) -> Claim:
-    """The claim that has the published values: another one for those of a reading."""
+    """The claim with the published values: the one that ``facts`` names, or ``claim`` itself."""
     of = claim.facts.get("of")
     return claims().select((of,))[0] if of else claim
 

@@ -23,7 +23,7 @@ def over_schemes(
 ) -> Drawing:
     """Draw a panel for each part, by its label: its size under each scheme.
 
-    ``published`` are the ends of what the paper prints for the mean, by part and scheme.
+    ``published`` has the ends of the range that the paper prints for the mean, by part and scheme.
     """
     from flashgc import plot
 

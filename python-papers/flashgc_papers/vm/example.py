@@ -1,10 +1,10 @@
-"""Ji and Shin's worked example: Figures 1 to 3 and Table I, on the drive that everything runs on.
+"""Ji and Shin's worked example: Figures 1 to 3 and Table I, on the simulated drive.
 
-The figures show one moment: which log blocks hold what, and what the page cache holds. Short traces
-of page references lead there through a plain LRU cache whose older half is the LRU region; the next
-reference then pushes P6 out, for which the oldest log block is merged. One trace goes on until all
-pages of the figures that the merge left out are pushed out too. The files are in ``worked``; the
-test of this module makes them again and says how.
+The figures show one moment: the contents of the log blocks and of the page cache. Short traces of
+page references lead to this moment, through a plain LRU cache whose older half is the LRU region.
+The next reference evicts P6, and the oldest log block is merged to make room for P6. One trace goes
+on until the pages that the merge left out are evicted, too. The files are in ``worked``; the test
+of this module makes them again and says how.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ FOLDER = Path(__file__).resolve().parent / "worked"
 CACHED = {"figure": 6, "evicted": 6, "mru-dirty": 5, "mru-clean": 5, "lru-dirty": 5, "lru-clean": 5}
 PAGE = 512
 
-#: Erases and copies of Figures 1 and 2 with the times of section V.A: (2 + 1) 2 ms + n 0.225 ms.
+#: The cost of the erases and n copies of Figures 1 and 2 with the times of section V.A:
+#: (2 + 1) 2 ms + n 0.225 ms.
 COST_MS = {"DU-GC": 7.8, "DA-GC": 6.9}
 #: A sentence that the runs are the paper's whole example.
 WHOLE = "the worked example has all of its reads and writes"
@@ -52,7 +53,7 @@ def example(trace: str, scheme: str) -> Simulation:
 class Figures:
     """Figures 1 to 3: the pages that the collection of PBN 3 moves, and those that turn dirty."""
 
-    #: LDA-BM and LDA-BM with LDE, with victims in turn.
+    #: LDA-BM, and LDA-BM with LDE; both take their victims in turn.
     FURTHER = ("LDA-GC2", "LDA-GC4")
 
     def task(self, claim: Claim, _size: Size) -> Task:
@@ -101,7 +102,8 @@ class Figures:
     def _logged(measured: Measured) -> Row:
         """The pages that DA-GC left out are written to log blocks once they are evicted.
 
-        P6 and the four of them are one more than a log block has pages: the next one is merged.
+        P6 and these four pages are one more than fit into a log block, so the next log block is
+        merged.
         """
         published = 2
 
@@ -122,7 +124,7 @@ class Figures:
         return row(f"{scheme}, {what}", published, judge)
 
 
-#: The schemes of Table I's columns, with victims in turn.
+#: The schemes of Table I's columns; all take their victims in turn.
 VARIANTS = {"DA-GC": "DA-GC", "LDA-BM": "LDA-GC2", "LDA-BM+LDE": "LDA-GC4"}
 
 

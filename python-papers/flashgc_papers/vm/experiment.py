@@ -24,7 +24,7 @@ ABSENT = (
     "the recorded programs are not here; they are the files data/memory/*.pages.zst of the "
     "repository, and flashgc must be installed from a clone of it"
 )
-#: The folder of mixtures: the programs but sqlite take turns in one memory, in several orders
+#: The folder of mixtures: all programs except sqlite take turns in one memory, in several orders
 #: (``experiments/memory/mixtures.py``).
 MIXTURES = FOLDER / "mixtures"
 
@@ -38,7 +38,7 @@ SCHEMES = {
     "LDA-GC4": "lda-gc4",
     "LDA-GC5": "lda-gc5",
 }
-#: Schemes that are judged beside them, and are not in the paper.
+#: Further schemes, which are judged too, but are not in the paper.
 FURTHER = {"LDA-P": "lda-p"}
 
 #: The drive of the paper, section V.A, and the middle of its sweeps.
@@ -58,7 +58,8 @@ PASSES = 5
 PASSES_TO_ADAPT = 24
 
 #: The paper leaves open how large the regions of its page cache are, whether FAST has its
-#: sequential log block, and how many log blocks LDA-VBS weighs. The first is chosen.
+#: sequential log block, and how many log blocks LDA-VBS weighs. The first reading is the chosen
+#: one.
 READINGS = readings_of("vm")
 
 
@@ -88,7 +89,7 @@ class Recorded:
 
 
 def alone(passes: int = PASSES) -> Recorded:
-    """The programs, each in a memory of its own."""
+    """The programs, each alone in the memory."""
     recordings = programs()
     return Recorded(recordings, passes, f"{len(recordings)} programs, each {passes} times in a row")
 

@@ -47,7 +47,7 @@ class _Schemes(UnderReading):
     """Every scheme on every program, at the middle of the sweeps."""
 
     def task(self, _claim: Claim, _size: Size) -> Task:
-        """A run a program and scheme."""
+        """One run for each program and scheme."""
         recorded = experiment.alone()
         return experiment.task(
             {
@@ -70,15 +70,15 @@ class _Schemes(UnderReading):
         return shares
 
     def known(self, measured: Measured, heading: str, scheme: str) -> dict[str, float]:
-        """As :meth:`relative`, and nothing where that was not measured."""
+        """As :meth:`relative`, but empty if runs are missing."""
         return measured_or({}, lambda: self.relative(measured, heading, scheme))
 
     def mean(self, measured: Measured, heading: str, scheme: str) -> float:
-        """The mean over the programs, against DU-GC's."""
+        """The mean over the programs of a figure divided by DU-GC's."""
         return statistics.fmean(self.relative(measured, heading, scheme).values())
 
     def table(self, measured: Measured, headings: Iterable[str]) -> Table:
-        """Every figure of every program and scheme, against DU-GC's."""
+        """Every figure of every program and scheme, divided by DU-GC's."""
         headings = list(headings)
         rows: list[tuple[float | str | None, ...]] = []
         for name in experiment.programs():
@@ -278,7 +278,7 @@ class Parts(_Schemes):
     def _row(
         self, measured: Measured, heading: str, scheme: str, published: int | Sequence[float]
     ) -> Row:
-        """A row: the change of a figure against DU-GC's in percent, a range; or only its sign."""
+        """A row: a figure's change against DU-GC in percent; ``published`` is a range or a sign."""
 
         def judge() -> tuple[Value | str, Judgement]:
             shares = self.relative(measured, heading, scheme)

@@ -36,7 +36,7 @@ CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
 POINTS = {"cache": CACHES, "logs": LOG_BLOCKS}
 OVER = {"cache": "page cache in MiB", "logs": "log blocks"}
 WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
-#: Windows of the statement on Figure 13: from the second one on changes are marginal.
+#: Windows of the statement on Figure 13, which says that changes beyond the second are marginal.
 STATED = (1, 32, 128)
 TIME, SAVED = "I/O time in s", "saved of DU-GC, %"
 EXCLUDED = "N_dup, duplicates left out of a collection"
@@ -186,7 +186,7 @@ class Sizes(UnderReading):
 
 
 class _Windows(UnderReading):
-    """LDA-GC5 with 128 log blocks and several victim windows, on each of some recordings."""
+    """LDA-GC5 with 128 log blocks and several victim windows, on each of the recordings."""
 
     @staticmethod
     def recorded() -> Recorded:
@@ -298,7 +298,7 @@ class VictimWindow(_Windows):
 
 @runner_under("vm.fig14")
 class Adaptive(_Windows):
-    """Figure 14: the adaptive window against the unlimited one, from both ends."""
+    """Figure 14: the adaptive window, which starts at 1 or 128, against the unlimited one."""
 
     STARTS = (1, LOG_BLOCKS[-1])
 
@@ -313,7 +313,7 @@ class Adaptive(_Windows):
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge a row for each program and start value."""
-        # The page cache or the log blocks hold all of these programs.
+        # Programs without a collection: the page cache or the log blocks hold all of their pages.
         idle = [
             name
             for name in programs()
