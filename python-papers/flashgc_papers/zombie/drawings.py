@@ -25,14 +25,14 @@ ALL_H = (3, 6, 10, 20, 50)
 
 @dataclass(frozen=True)
 class Saving:
-    """A panel of savings in percent of collectors against others, with published values."""
+    """A panel of the savings of some collectors over others in percent, with published values."""
 
     label: str
-    #: Pairs of a collector and the one that it is compared with.
+    #: Pairs of collectors: the second is the one with which the first is compared.
     pairs: Sequence[tuple[str, str]]
     of: Callable[[Measured, str, str], Value]
     published: Sequence[Point] = ()
-    #: Published bounds of all values, by their words.
+    #: Published bounds of all values, by their labels.
     bounds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -133,7 +133,7 @@ def _draw(
 
 
 def _panel(table: Table, columns: Mapping[str, str], label: str) -> Panel:
-    """A panel of columns of the table by the names of their lines; what was not run has no line."""
+    """A panel with a line for each column, by the name of the line; a column may have no values."""
     from flashgc import plot
 
     series = []
@@ -142,7 +142,7 @@ def _panel(table: Table, columns: Mapping[str, str], label: str) -> Panel:
         half = table.columns.index(f"{column} ci95")
         cells = [(_number(line[0]), _number(line[at]), _number(line[half])) for line in table.rows]
         there = [each for each in cells if not math.isnan(each[1])]
-        if there:  # What was interrupted may have none.
+        if there:  # A column of interrupted runs may have no values, and then has no line.
             xs, ys, halves = map(list, zip(*there, strict=True))
             series.append(plot.Series(name, xs, ys, halves, kind="both"))
     return plot.Panel(series=series, y_label=label)

@@ -8,7 +8,7 @@ way, ask a page cache that writes back at the drive's own speed. The measured pa
 312 500 writes and the reads that go with them. A quick run has one bank of the drive with its
 share of the addresses, the memory, the threads and the requests, because banks collect
 independently and random requests are spread over them. The queue depth stays the same: the daemon
-has up to 128 pages under way on any drive, and reads after them would wait for all.
+has up to 128 pages under way on any drive, and later reads would wait for all of these pages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SPARE = "5.7%"
 BANKS, THREADS = 4, 16
 #: The number of writes of 16 KiB: 5.12 GB in all.
 WRITES = 312_500
-#: Requests per second, and pages per second that the drive writes, for hosts of counting drives.
+#: Requests per second of a whole drive's host, and pages per second that this drive writes.
 RATE, SPEED = 10_000, 1_000
 
 #: Table 1 and section 5.2.4: victim policy, and whether there is a zombie block.
@@ -44,7 +44,7 @@ COLLECTORS = {
     "ZGC-GD-NZ": ("z-greedy", "no"),
     "ZGC-CB-NZ": ("z-cost-benefit", "no"),
 }
-#: Pairs of a collector and the one that it is compared with.
+#: Pairs of collectors: the second is the one with which the first is compared.
 PAIRS = (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB"))
 #: Milliseconds of a victim search in a bank of 4096 blocks (section 5.2.2). The paper gives them
 #: for ZGC. GC compares the same blocks, so it gets the same times.
@@ -106,7 +106,7 @@ def micro(
     hints: str = "piggyback",
     **changed: Any,
 ) -> Simulation:
-    """The micro-benchmark of section 5.2 on ``cache`` GiB of memory, with ``reads`` a write."""
+    """The micro-benchmark of section 5.2 on ``cache`` GiB of memory; ``reads`` are per write."""
     part = part_of(size, banks)
     memory = f"page-cache:size={cache * 1024 * reading['memory'] / part:g}MiB"
     if part > 1:
@@ -171,20 +171,20 @@ def amplifications(measured: Measured, name: str) -> list[float]:
 
 
 def amplification(measured: Measured, name: str) -> Value:
-    """The mean of the runs."""
+    """The mean write amplification of the runs."""
     return Value.of(amplifications(measured, name))
 
 
 def gain(measured: Measured, less: str, more: str) -> Value:
     """The percentage by which the write amplification of ``less`` is below that of ``more``.
 
-    Runs of the same number have the same requests, so the mean is that of their ratios.
+    Runs with the same number have the same requests, so runs are compared in pairs.
     """
     return saved(*(amplifications(measured, name) for name in (less, more)))
 
 
 def saved(less: Sequence[float], more: Sequence[float]) -> Value:
-    """The percentage by which values are below others, from pairs."""
+    """The percentage by which values of ``less`` are below those of ``more``, mean over pairs."""
     return Value.of([100 * (1 - low / high) for low, high in zip(less, more, strict=True)])
 
 
@@ -208,9 +208,10 @@ def gain_row(
     gained: Callable[[Measured, str, str], Value] = gain,
     figure: Callable[[Measured, str], Value] = amplification,
 ) -> Row:
-    """A row that is met if ``less`` writes over ``above`` percent less than ``more``.
+    """A row that is met if ``less`` writes less than ``more``, by more than ``above`` percent.
 
-    The end of its interval must do so, too. ``figure`` gives the value of each for the reason.
+    The lower end of the interval must be above that, too. ``figure`` gives the value of each
+    simulation for the reason.
     """
 
     def judge() -> tuple[Value, Judgement]:
@@ -221,7 +222,7 @@ def gain_row(
 
 
 def printed_row(measured: Measured, name: str, label: str, source: str = "") -> Row:
-    """A row that is met if ``name`` writes as much as Figure 8 prints."""
+    """A row that is met if the write amplification of ``name`` is in the range of Figure 8."""
     low, high = printed_range()
 
     def judge() -> tuple[Value, Judgement]:

@@ -1,9 +1,9 @@
 """Zombie Chasing's worked example (Figures 2 and 3), and Figures 5, 6, 7 and 9.
 
 A trace writes the three blocks of the example, says which seven pages are dirty in the host's
-cache, and writes those. A replay needs a trace whose pages fill whole blocks: one read of a page
-beyond them makes it two blocks. The file of the trace is in ``worked``; the test of this module
-makes it again. Figure 8 is in ``waits``.
+cache, and writes these pages again. A replay needs a trace whose pages fill whole blocks. So the
+trace also reads one page that it never writes, which makes two blocks of pages. The file of the
+trace is in ``worked``; the test of this module makes it again. Figure 8 is in ``waits``.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class Locality(UnderReading):
 
 @runner_under("zombie.fig6")
 class Memory(UnderReading):
-    """Figure 6: half of the cache."""
+    """Figure 6: a cache of half the size."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive for each collector, h and cache size."""
@@ -375,7 +375,7 @@ class ZombieBlock(UnderReading):
         return Task(simulations, settings=settings(size), left_out=left_out(size, more="; other h"))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge collectors with and without it, at the h of the largest and of a smaller gain."""
+        """Judge the gain of the zombie block at the h of its largest and of a smaller gain."""
         rows = []
         (first, second), (most, few) = claim.facts["h"], claim.facts["gains"]
         for less in ("ZGC-GD", "ZGC-CB"):

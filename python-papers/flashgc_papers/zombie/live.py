@@ -130,7 +130,7 @@ def known_row(measured: Measured, workload: str, published: float | str) -> Row:
 
 
 def replay_row(measured: Measured) -> Row:
-    """Every session was replayed: a session whose replay differs is an error of its own."""
+    """A row: in every session, the replay of its trace has the same counts as the drive."""
 
     def judge() -> tuple[str, Judgement]:
         done = measured.compute("sessions")
@@ -188,7 +188,7 @@ class Live:
 
 
 def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
-    """The mean of the sessions' values under these keys; ``None`` if one lacks it."""
+    """The mean of the sessions' values under these keys; ``None`` if a session has no value."""
     values: list[float] = []
     for session in sessions:
         value: Any = session

@@ -54,7 +54,7 @@ PLANS = {
     Size.FULL: _plan(1024 * MIB, 5, 8.0),
 }
 
-#: The readings of a session.
+#: Functions that return a figure of a session, by its label.
 _READINGS = {"elapsed time, s": elapsed, "write amplification": amplification}
 
 

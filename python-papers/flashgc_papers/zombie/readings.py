@@ -1,6 +1,6 @@
 """Zombie Chasing: Figure 5 with single answers of the chosen reading changed.
 
-Two answers are fits, the length of the earlier run and the memory; they are changed, too. An
+Two answers are fits: the length of the earlier run, and the memory. They are changed, too. An
 oracle shows how much hints could save at most.
 """
 
@@ -24,7 +24,7 @@ from flashgc_papers.zombie.tpcc import bank_runs
 from flashgc_papers.zombie.tpcc import gain as counted_gain
 
 LITERAL = experiment.READINGS[1]
-#: The answers that are changed, and options of the runs that are.
+#: By the name of a change: the changed answers of the reading, and the changed options of the runs.
 CHANGES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "as chosen": ({}, {}),
     "no idle phase": ({"host": ""}, {}),
@@ -58,7 +58,7 @@ def changed(change: str) -> Reading:
 
 
 def _key(change: str, name: str, h: float) -> str:
-    # The collector comes first: rows name it by that.
+    # The collector comes first, because rows take its name from there.
     return f"{name} {h:g} {change}"
 
 
@@ -90,7 +90,7 @@ class Readings:
 
     @staticmethod
     def _written(measured: Measured, change: str) -> Row:
-        """Write amplification where Figure 8 prints it, h = 6, for more and fewer reads."""
+        """A row: write amplification at h = 6 is in the range that Figure 8 prints."""
         low, high = experiment.printed_range()
 
         def judge() -> tuple[Value, Judgement]:
@@ -184,7 +184,7 @@ class Oracle:
     """The savings by hints, compared with those of an oracle that knows all future writes."""
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """Drives without hints, with those of the paper, and with an oracle of each horizon."""
+        """Drives without hints, with the paper's hints, and with an oracle of each horizon."""
         ways = {f"oracle {far:g}": f"oracle:horizon={far:g}%" for far in horizons(size)}
         ways |= {"riding": "piggyback"}
         simulations = {
@@ -205,7 +205,7 @@ class Oracle:
         return Task(simulations, settings=text, left_out=less)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge the gain of hints as a share of the oracle's at its best horizon."""
+        """Judge the gain of hints as a share of the oracle's gain at the oracle's best horizon."""
         rows = [
             self._row(measured, less, more, h)
             for less, more in experiment.PAIRS

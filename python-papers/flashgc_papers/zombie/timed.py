@@ -54,7 +54,7 @@ def saved(measured: Measured, less: str, more: str) -> Value:
 
 
 def taken(measured: Measured, less: str, more: str) -> str:
-    """The seconds of both in words."""
+    """The mean seconds of ``less`` and of ``more``, in words."""
     means = [statistics.fmean(seconds(measured, name)) for name in (less, more)]
     return f"{means[0]:.0f} s, and {means[1]:.0f} s without hints"
 

@@ -21,8 +21,8 @@ from flashgc_papers.zombie.timed import seconds, transactions
 
 #: Spare factors of Table 4: 31.6 GB are 9.7% and 19% more than databases of 28.8 and 26.5 GB.
 SPARES = {"TPC-C1": "8.84%", "TPC-C2": "16.1%"}
-#: Page accesses a second: with these and PostgreSQL's timers some 2 GB of 4 GB are dirty, as
-#: 1.28 GB at 70% in the paper make 1.83 GB.
+#: Page accesses a second. With this rate and PostgreSQL's timers, about 2 GB of the cache of 4 GB
+#: are dirty. The paper's zombies, 1.28 GB and 70% of the dirty pages, mean 1.83 GB of dirty pages.
 RATE = 20_000
 
 #: The delay of the paper's daemon, which follows the log, in commands of a bank. It is a fit: with
@@ -75,7 +75,7 @@ def bank_runs(size: Size, banks: int) -> int:
 def gain(measured: Measured, less: str, more: str) -> Value:
     """The percentage by which the write amplification of ``less`` is below that of ``more``.
 
-    Runs of the same number have the same writes, so the mean is that of their ratios.
+    Runs with the same number have the same writes, so runs are compared in pairs.
     """
     return experiment.saved(*(measured.result(key).run_values for key in (less, more)))
 
@@ -108,7 +108,7 @@ def _key(name: str, collector: str, cache: float) -> str:
 def _rate(
     measured: Measured, label: str, published: float | str, above: float, less: str, more: str
 ) -> Row:
-    """A row that is met if there are more transactions a second, by ``above`` percent or more."""
+    """A row: ``less`` has over ``above`` percent more transactions a second than ``more``."""
 
     def judge() -> tuple[Value, Judgement]:
         taken = [seconds(measured, name) for name in (less, more)]
@@ -229,7 +229,7 @@ class SixteenBanks(UnderReading):
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge that hints help in both figures and databases, and how much with more spare."""
+        """Judge the gains in write amplification and in transactions, with both databases."""
         cache, better = claim.facts["cache"], claim.facts["better"]
         rows = []
         for name in SPARES:

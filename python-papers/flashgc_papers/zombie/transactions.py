@@ -82,7 +82,7 @@ def elapsed(session: Session) -> float:
 
 
 def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
-    """The sessions of a plan with a clock; each has the factor by which its clock was slower."""
+    """The sessions of a plan with a clock; each has the factor by which drive time was slower."""
 
     def call(folder: Path, show: Show) -> list[Session]:
         from flashgc_papers.zombie.living import study
@@ -170,7 +170,8 @@ def valid_row(measured: Measured) -> Row:
     return row("sessions whose answers left in time", "all", judge)
 
 
-#: The readings of each workload: transactions or seconds, and write amplification.
+#: The figures of the sessions of each workload, by label: transactions or times, and write
+#: amplification.
 _READINGS: dict[str, dict[str, Reading]] = {
     "tpcc": {
         "transactions/s": transactions,

@@ -328,7 +328,7 @@ class Waits(UnderReading):
     ) -> Row:
         """A row that is met if the wait is shorter by over ``least`` percent, interval included.
 
-        The row of the published figure judges how much shorter it is.
+        If ``published`` is a number, the size of the change is compared with it later, in grading.
         """
 
         def judge() -> tuple[Value, Judgement]:
@@ -377,7 +377,7 @@ class Written(UnderReading):
     """
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """A drive for each way to write back, hinted as late as the statement says."""
+        """A drive for each way to write back; hints are as late as the statement says."""
         return Task(
             {
                 timer: database(
@@ -398,7 +398,7 @@ class Written(UnderReading):
     def _late(claim: Claim) -> int:
         """The least number of commands that a bank gets in the seconds of the statement.
 
-        About half of the accesses become commands. Nine twentieths allow for chance.
+        About half of the accesses become commands. Nine twentieths instead of ten allow for chance.
         """
         return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS)
 
@@ -418,7 +418,7 @@ class Written(UnderReading):
             late = self._late(claim) / commands
             share = 100 * host.hints.late / host.hints.due
             why = f"of the pages that become dirty, within {late:.1f} s"
-            # If hints are late by another time than the statement's, they do not check it.
+            # Hints that are later than the statement's time say nothing about the statement.
             assert least is not None
             holds = share > least and late <= limit
             return Value(share), verdicts.true(holds, why)

@@ -67,7 +67,7 @@ class Apart:
 
 
 def scored(benefit: Benefit) -> Policies:
-    """A function for the policies of a configuration that score blocks by ``benefit``."""
+    """A function that gives a configuration's policies, which score blocks by ``benefit``."""
 
     def policies(config: Mapping[str, Any]) -> Mapping[str, type]:
         aged = str(config["victim"]).startswith("z-cost-benefit")
@@ -94,7 +94,7 @@ def without_bound(invalid: Numbers, zombies: Numbers) -> Numbers:
 
 
 def by_half(invalid: Numbers, zombies: Numbers) -> Numbers:
-    """A zombie counts half."""
+    """A zombie lowers the benefit by half a page, without a bound."""
     return invalid - zombies / 2
 
 

@@ -27,8 +27,8 @@ from flashgc_papers.engine import device_configuration, trace_join
 #: Seconds between samples of known pages, for the database and for the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25
 
-#: The folder of the database in the file system, and that of a cluster's log: it is beside the
-#: image if it is not on the drive.
+#: The names of the database's folder in the file system, and of the folder of its log. The log is
+#: beside the image if it is not on the drive.
 DATABASE, LOG = "database", "pg_wal"
 
 
@@ -50,7 +50,7 @@ def load_database(plan: Plan, mount: stand.Mounted, work: Path, image: Image, pa
         cluster.ask("CREATE EXTENSION pg_buffercache")
         tpcc.load(cluster, plan.size, 1, pace)
         cluster.ask("CHECKPOINT")
-        # The tables grow in the history, and most at its beginning.
+        # The tables grow while the history runs, and most at its beginning.
         fill(mount, 2 * plan.free)
         with stand.limited(mount.device, plan.database_dirty):
             tpcc.run(
@@ -80,7 +80,7 @@ def run(
 ) -> dict[str, Any]:
     """Runs a session of a workload of the plan, and returns its outcome for JSON.
 
-    ``keep`` is the name under which the trace is kept that has the history and the session.
+    The trace of the image's history and of the session is kept in the file ``keep``, if given.
     """
     with scratch("live") as work:
         file = work / "drive.flash"
@@ -116,7 +116,7 @@ def run(
 
 
 def replayed(trace: Path, file: Path) -> dict[str, int]:
-    """Return the counts of the counting drive with the configuration of ``file`` on a trace."""
+    """Return the counts of a counting drive that is configured like ``file`` and gets a trace."""
     from flashgc.device.options_of import options_of
     from flashgc.simulation import run as simulated
 
@@ -130,7 +130,7 @@ def replayed(trace: Path, file: Path) -> dict[str, int]:
 
 
 def _measured(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The drive's counts of the time between two states, and its write amplification."""
+    """The growth of the drive's counts between two states, and the write amplification of it."""
     grown = {
         name: after["counters"][name] - before["counters"][name] for name in before["counters"]
     }
@@ -264,7 +264,7 @@ class _Database:
     def _followed(
         self, mount: stand.Mounted, cluster: Cluster
     ) -> Iterator[tuple[Hints, list[Any]]]:
-        """The follower of the server, and its samples. It has to end before the server does."""
+        """The follower of the server, and its samples. The follower must end before the server."""
         hints = Hints(cluster.database.dsn, mount.file)
         with (
             stand.limited(mount.device, self.plan.database_dirty),

@@ -21,7 +21,7 @@ from flashgc.progress import Show
 from flashgc_papers.engine import Control, write
 from flashgc_papers.zombie.living import session
 
-#: The weight of making an image, in sessions, for the progress.
+#: In the progress, the making of an image counts as ``IMAGE`` sessions.
 IMAGE = 3
 
 
@@ -35,7 +35,7 @@ class Session:
 
     @property
     def name(self) -> str:
-        """Its name, also of its file."""
+        """The name of the session, and of its file without the suffix."""
         return f"{self.workload}-{self.collector}-{self.repetition}"
 
 
@@ -52,7 +52,7 @@ def check(plan: Plan) -> None:
 
 
 def sessions(plan: Plan) -> list[Session]:
-    """All of them: of each repetition every collector, one after the other."""
+    """All sessions: in each repetition, each workload with one collector after the other."""
     return [
         Session(workload, collector, repetition)
         for repetition in range(max(map(plan.times, plan.workloads)))
