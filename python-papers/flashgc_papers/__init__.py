@@ -35,16 +35,16 @@ opens no figure and prints nothing:
   statistics of a trace). It says its size in words, and in ``left_out`` what it leaves out of the
   published experiment. Where nothing can be run, ``Task(not_run="why, and which file to put
   where")`` is enough.
-- What was interrupted is missing from ``Measured``: ``value``, ``result`` and ``compute`` raise
+- Interrupted simulations are missing from ``Measured``: ``value``, ``result``, ``compute`` raise
   ``NotMeasuredError``, which ``row`` turns into a row that was not run; ``get`` gives NaN instead,
   for figures.
 - A row on a stand-in says so in ``stand_in``; ``conclude`` then grades it met-in-kind at best.
 - ``conclude`` also checks the runs that a row's function takes from ``Measured``: if one of them is
   not steady, neither is the row. If the runs have the full length of the paper's experiment, the
-  task's ``whole`` says so. A published "over N" is the row's ``least``.
+  task's ``whole`` says so. If the paper states "over N", N is the row's ``least``.
 - ``readings.toml`` has readings for whatever a paper leaves open. A runner of
   :func:`~flashgc_papers.reproduce.readings.runner_under` runs under each of them.
-- Notes that no run changes stand in ``notes.toml``.
+- Notes that are the same for every run stand in ``notes.toml``.
 - Rows by which a reading, a preset or a parameter was chosen stand in ``fits.toml``.
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
   figures they are :class:`~flashgc_papers.published.Point`.

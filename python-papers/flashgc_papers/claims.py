@@ -39,7 +39,7 @@ class Input(StrEnum):
     TRACE = "trace"
     #: Hardware or a program that only the authors have.
     RIG = "rig"
-    #: A statement that is checked on real programs here; it runs only if it is named.
+    #: A statement that is checked here on real programs; the check runs only if it is named.
     LIVE = "live"
 
 
@@ -69,7 +69,7 @@ class Tolerance:
         return cls(amount / 100 if relative else amount, relative)
 
     def of(self, value: float) -> float:
-        """Return the largest distance from ``value`` that is near enough, in its unit."""
+        """Return the largest accepted distance from ``value``, in the unit of ``value``."""
         return self.amount * abs(value) if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Claim:
     holds: str = ""
     #: Headings of ``rows``.
     columns: tuple[str, ...] = ()
-    #: Published numbers and what they belong to.
+    #: Published numbers, each row with the names or parameters that its numbers belong to.
     rows: tuple[tuple[Cell, ...], ...] = ()
     #: Further published numbers by name.
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -124,13 +124,13 @@ class Claim:
 
     @property
     def tolerance(self) -> Tolerance:
-        """The tolerance of a claim of kind ``equal``, which has one."""
+        """The tolerance of a claim of kind ``equal``."""
         assert self.tol is not None
         return self.tol
 
     @property
     def only_value(self) -> float:
-        """The published value of a claim that has one only."""
+        """The published value of a claim that has exactly one."""
         assert self.value is not None
         return self.value
 
@@ -186,7 +186,7 @@ def _notes() -> Mapping[str, list[str]]:
 
 
 def notes_of(claim: Claim) -> list[str]:
-    """The notes of the package on a claim, or on all claims whose names begin so."""
+    """The package's notes on a claim: those under its id, and those under a beginning of its id."""
     texts = (text for name, notes in _notes().items() if _names(name, claim) for text in notes)
     return [text.format(claim=claim) for text in texts]
 

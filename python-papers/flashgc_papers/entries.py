@@ -24,9 +24,10 @@ def text_of(name: str) -> str:
 def entries(
     text: str, place: str, array: str, title: str, keys: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the entries of an array of tables, each with its place, for which ``title`` stands.
+    """Yields the entries of an array of tables, each with its place for messages.
 
-    Raises :class:`flashgc.ConfigError` for a key that is not among ``keys``.
+    The place names the entry by its key ``title``. Raises :class:`flashgc.ConfigError` for a key
+    that is not among ``keys``.
     """
     for entry in tomllib.loads(text).get(array, []):
         at = f"{place}: '{entry.get(title, '?')}'"

@@ -1,8 +1,8 @@
 """Published points in figures, and bars side by side, as the papers draw them.
 
 A point is a number that the paper prints: one marker, and one entry "published" in the legend.
-Where it prints a range, the marker has its ends; where it prints a bound, an arrow points to the
-side on which the values are.
+If the paper prints a range, the marker has bars to both ends. If it prints a bound, the marker is a
+triangle that points to the side on which the values are.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     Drawing: TypeAlias = Figure
-else:  # It is imported late: commands that draw nothing start without it.
+else:  # Matplotlib is imported late: commands that draw nothing start without it.
     Drawing = object
 
-#: The word of the legend.
+#: The word for published points in the legend.
 LABEL = "published"
 _INK = "#111111"
 _SIZE = 5.5
@@ -52,7 +52,7 @@ def ranged(x: float, lo: float, hi: float) -> Point:
 
 
 def marked(figure: Drawing, points: Mapping[int, Sequence[Point]]) -> Drawing:
-    """The figure with published points in its panels, by the number of each from the top."""
+    """The figure with published points drawn in its panels; ``points`` has panels by number."""
     from flashgc.plot.look import drawing
 
     shown = {at: some for at, some in points.items() if some}
@@ -112,28 +112,28 @@ def name(axes: Axes) -> None:
         handlelength=1.0,
         handletextpad=0.5,
     )
-    legend.set_zorder(5.5)  # A point without another place lies on top of it.
+    legend.set_zorder(5.5)  # Published points are drawn above the legend.
     axes.add_artist(legend)
 
 
-#: Fills of the bars of a group in their order, told apart without colour by their hatching.
+#: Fills of the bars of a group, in order. Their hatching tells them apart without colour.
 _FILLS = (("#D9D9D9", "///"), ("#0072B2", ""), ("#D55E00", "..."), ("#F0E442", "xx"))
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel: groups along the axis, and a bar of every series in each."""
+    """A panel: groups along the axis, and in each group a bar of every series."""
 
     y_label: str
     groups: Sequence[str]
-    #: By the name of the series, a value a group and half its interval; NaN where there is none.
+    #: By the name of the series, the value of each group and half its interval; NaN if unknown.
     series: Mapping[str, Sequence[tuple[float, float]]]
-    #: By the name of the series, what the paper prints for each group; NaN where it prints nothing.
+    #: By the name of the series, the paper's value for each group; NaN if the paper prints none.
     published: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def width(self) -> float:
-        """Return the width of a bar, of the distance between groups."""
+        """Return the width of a bar as a share of the distance between groups."""
         return 0.8 / len(self.series)
 
     def place(self, name: str, group: int) -> float:

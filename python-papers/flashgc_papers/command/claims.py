@@ -104,7 +104,7 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
-    """The reason why rows do not count, each reason once; the page has every row's."""
+    """The reasons why rows do not count, each reason once; the page has the reason of every row."""
     whys: dict[str, list[str]] = {}
     for row in rows:
         if row.obstacle and row.verdict is not Verdict.BLIND:
@@ -116,7 +116,7 @@ def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
 
 
 def _table(out: Console, outcome: Outcome) -> AnyTable:
-    """The rows of a claim; without differences where no row has one."""
+    """The rows of a claim; the column of differences is there only if a row has a difference."""
     made_lines = lines(outcome.chosen)
     numbers = any(line.difference for line in made_lines)
     columns = [(outcome.heading, LEFT), ("published", LEFT), ("measured", LEFT)]
@@ -136,7 +136,7 @@ def _text(out: Console, text: str, style: str = "") -> Text:
 
 
 def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
-    """Prints the claims that ``what`` names, and what each needs."""
+    """Prints the claims that ``what`` names, and what a run of each needs."""
     chosen = claims().select(what)
     rows = [(claim, _needs(claim, size)) for claim in chosen]
     if as_json:

@@ -95,7 +95,7 @@ def reproduce(
     if quick and full:
         raise ConfigError("--full: found together with --quick; hint: give one of them")
     size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
-    select(what, readings or "")  # A wrong name is said before anything is made.
+    select(what, readings or "")  # A wrong name is an error before the folder is made.
     if listing:
         show_list(what, size, as_json=as_json)
         return OK
