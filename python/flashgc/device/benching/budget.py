@@ -106,7 +106,7 @@ class Missed:
 
     cell: str
     figure: str
-    #: A sentence for people that says so.
+    #: A sentence for people, with the figure and its limit or its earlier value.
     claim: str
 
 
@@ -124,7 +124,7 @@ def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) ->
 
 
 def missed(done: Outcome, limits: Sequence[Wanted]) -> Iterator[Missed]:
-    """The limits that are not kept. If a mean is unknown, both its bounds must be within it."""
+    """The limits that cells miss. If a mean is unknown, both its bounds must keep the limit."""
     for limit in limits:
         for cell in (cell for cell in done.cells if limit.is_for(cell)):
             mean, bounds = cell.mean(limit.figure), cell.bounds(limit.figure)

@@ -30,7 +30,7 @@ class Folder:
 
     @classmethod
     def make(cls, path: Path) -> Folder:
-        """Make the folder with its parts, or take the one that is there."""
+        """Make the folder with its parts, or use the existing folder."""
         if path.exists() and not path.is_dir():
             raise ConfigError(f"{path} is no folder; hint: --out DIR with another name")
         real = trust.make_parent(path)
@@ -73,7 +73,7 @@ class Folder:
             self.document(run).unlink(missing_ok=True)
 
     def all_kept(self, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-        """The figures of those of ``runs`` that are finished, by the names of the runs."""
+        """The figures of the finished runs among ``runs``, by the names of the runs."""
         documents = ((run.name, self.kept(run)) for run in runs)
         return {name: document for name, document in documents if document is not None}
 
@@ -206,7 +206,7 @@ def order(bench: Bench) -> list[Run]:
 
 
 def run_of(bench: Bench, cell: Cell, repeat: int, files: Mapping[str, str]) -> Run:
-    """The run of a cell; ``files`` are the digests of what its command reads."""
+    """The run of a cell; ``files`` has the digests of the files that the bench reads, by name."""
     values = {
         **cell.axes,
         **cell.drive,

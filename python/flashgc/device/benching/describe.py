@@ -9,7 +9,7 @@ from flashgc.device.benching.outcome import COMPARED, Outcome
 from flashgc.results.findings import Finding, Rules
 from flashgc.results.intervals import mean
 
-#: The least share of written bytes left in the page cache about which there is a finding.
+#: If a larger share of the written bytes never leaves the page cache, there is a finding.
 STAYED = 0.01
 
 RULES = Rules("bench")

@@ -106,7 +106,7 @@ Value: TypeAlias = bool | int | float | str
 
 #: Default number of repeats. With fewer, the interval is many times the spread.
 REPEATS = 3
-#: The most repeats.
+#: The maximum number of repeats.
 MOST = 1000
 
 #: The keys of the section ``[bench]``, each with a description of its values.
@@ -131,8 +131,8 @@ RUN = {
 #: The setting that assigns streams to files.
 STREAMS = "streams_by_file"
 
-#: The options of a new drive, by their names in the file. ``PAST`` are those that age it, ``fill``
-#: and ``aged``.
+#: The options of a new drive, by their names in the file. ``PAST`` are the options that age the
+#: drive, ``OWN`` those of its file.
 DRIVE = {PATHS[path].flag.replace("-", "_"): path for path in OPTIONS}
 PAST = ("fill", "aged")
 OWN = ("durability", "journal")

@@ -243,11 +243,11 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A bench with those of its runs that are finished."""
+    """A bench with its finished runs."""
 
     bench: Bench
     cells: list[CellOutcome]
-    #: The runs that are still to do.
+    #: The number of runs that are still to do.
     missing: int
     findings: list[Finding]
     #: The index of the cell with which others are compared.
@@ -267,7 +267,7 @@ class Outcome:
         return None if cell is first else change(first, cell, figure)
 
     def to_dict(self) -> dict[str, Json]:
-        """All of it as plain Python values."""
+        """The whole outcome as plain Python values."""
         return {
             "format": FORMAT,
             "bench": as_json(self.bench),

@@ -36,7 +36,7 @@ TEMPLATE = PAGES.from_string(Path(__file__).with_name("page.html.j2").read_text(
 
 
 def page(done: Outcome, missed: Sequence[Missed] = ()) -> str:
-    """The page, which needs nothing but itself."""
+    """The page as one text; it loads no other file."""
     figures = [name for name in COLUMNS if any(cell.bounds(name) for cell in done.cells)]
     labels = [label(name, done.bench.unit) for name in figures]
     varied = [*done.cells[0].cell.varied]

@@ -73,7 +73,7 @@ def _labels(names: Sequence[str], left: float) -> Iterator[str]:
 def _panel(
     done: Outcome, cells: Sequence[CellOutcome], figure: str, start: float, width: float
 ) -> Iterator[str]:
-    """A panel, from 0 on: dots for repeats, a line for the interval, a mark for the mean."""
+    """A panel whose scale begins at 0: dots for repeats, a line for the interval, a mean mark."""
     ends = [max(cell.values(figure).values(), default=0.0) for cell in cells]
     ends += [mean.mean + (mean.half or 0) for cell in cells if (mean := cell.mean(figure))]
     # An interval of few repeats may be many times the values; the panel then cuts it off.

@@ -18,7 +18,7 @@ LOOK = 0.5
 
 
 class Countdown(Worker):
-    """Tells how far the runs are, and how long the rest will take."""
+    """Shows how many runs are done, and how long the rest will take."""
 
     def __init__(self, runs: int, unit: str, *, quiet: bool) -> None:
         super().__init__()

@@ -69,7 +69,7 @@ class Runner:
 
     bench: Bench
     folder: Folder
-    #: True once a signal to stop came, even if the command took it; see :func:`stops`.
+    #: Returns true once a signal to stop came, even if the command caught it; see :func:`stops`.
     came: Callable[[], bool] = lambda: False
     #: The effects of each drive's past, by the key of the drive.
     _pasts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -241,7 +241,7 @@ def stops() -> Iterator[Callable[[], bool]]:
 
 
 def last_words(log: Path) -> str:
-    """The end of what a command printed, with the name of the file that has all of it."""
+    """The end of a command's output, with the name of the file that has the whole output."""
     for file in (log.with_suffix(".err"), log):
         words = " ".join(file.read_text(errors="replace").split()) if file.exists() else ""
         if words:

@@ -18,8 +18,8 @@ _NAME = re.compile(r"\{\{|\}\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 #: Names that every text may use: the folder of the file, the number of the repeat, and its seed.
 GIVEN = ("here", "repeat", "seed")
 
-#: Up to this many bytes, a file's content is part of a run's digest; beyond, its size and time of
-#: change.
+#: The largest file, in bytes, whose content is part of a run's digest. Of a larger file, the digest
+#: has its size and time of change.
 LONGEST = 64 << 20
 
 
