@@ -1,8 +1,8 @@
 """File systems on drives that lose power after a flush.
 
 The commands that a file system gives a drive are logged. Afterwards a fresh drive executes them
-again up to a flush, and loses power during the commands behind it. The file system on it is then
-mounted, compared with what was written, and checked.
+again up to a flush, and loses power during the commands after the flush. The file system on this
+drive is then mounted and checked, and its files are compared with the written data.
 """
 
 from __future__ import annotations
@@ -205,7 +205,8 @@ def _told(content: bytes | None) -> str:
 #: The physical size of the drive for each file system. mkfs.xfs refuses less than 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}
 
-#: The check program of each file system, which changes nothing. The mount has replayed the journal.
+#: The check program of each file system. It changes nothing. The mount before it has replayed the
+#: journal.
 CHECKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("e2fsck", "-fn"),
     "xfs": ("xfs_repair", "-n", "-f"),
@@ -233,7 +234,7 @@ def record(
 ) -> tuple[Path, dict[str, list[Change]], int]:
     """Run the workload on a drive whose commands are logged.
 
-    Returns the log's file, the changes of each file, and the byte of the log where they begin.
+    Returns the log's file, the changes of each file, and the byte of the log where changes begin.
     """
     file, log = folder / f"{filesystem}.flash", folder / f"{filesystem}.log"
     fuse, mount = folder / "fuse", folder / "mount"

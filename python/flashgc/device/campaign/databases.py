@@ -167,7 +167,7 @@ def _kills(
         )
         note(folder, writer.pid)
         assert writer.stdout is not None
-        first = writer.stdout.readline()  # The writer has begun.
+        first = writer.stdout.readline()  # The first line shows that the writer has begun.
         lines: list[str] = []
         reader = threading.Thread(target=lines.extend, args=(writer.stdout,), daemon=True)
         reader.start()

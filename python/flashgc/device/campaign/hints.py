@@ -48,7 +48,7 @@ class Follower:
     """
 
     def __init__(self, folder: Path, *arguments: object) -> None:
-        """``arguments`` begin with what it follows. The process is not started yet."""
+        """``arguments`` are those of ``flashgc hints``. The process is not started yet."""
         self.name = str(arguments[0])
         words = (*map(str, arguments), "--json", "--every", str(EVERY))
         self._folder, self._command = folder, (*COMMAND, "hints", *words)
@@ -63,7 +63,7 @@ class Follower:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the process, and wait until it has begun."""
+        """Start the process, and wait for its first report."""
         self._before = self.hinted
         with open(self._out, "wb") as out, open(self._errors, "wb") as errors:
             self._process = subprocess.Popen(
@@ -148,7 +148,7 @@ class Lies(Worker):
         """Lies to the drive in ``file``."""
         super().__init__()
         self._file, self._draw = file, random.Random(draw.random())
-        #: Pages hinted and cancelled, and words that the drive refused.
+        #: The number of pages in false hints and cancels, and of hints that the drive refused.
         self.pages = self.refused = 0
 
     def _work(self) -> None:
@@ -185,7 +185,7 @@ ROUND = 10.0
 #: The possible victims of a round's kill.
 KINDS = ("follower", "database", "drive", "everything")
 
-#: One round in this many has a sender of false hints.
+#: In one of ``LYING`` rounds, false hints are sent.
 LYING = 3
 
 #: Seconds after which each follower must have sent a hint. A start may take one of these seconds.
@@ -196,7 +196,7 @@ SIZE = tpcc.Size(warehouses=1, items=5_000, customers=300)
 
 CLIENTS = 4
 
-#: The tables are recreated after this many new orders, so that the drive does not fill up.
+#: The tables are recreated after ``ORDERS`` new orders, so that the drive does not fill up.
 ORDERS = 10_000
 
 #: Options of the server. Its log is small, so that the drive can be small.
@@ -214,7 +214,7 @@ def lacks() -> str | None:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Run the load for this many seconds, and kill a random part about every ten seconds."""
+    """Run the load for ``seconds``, and kill a random part about every ten seconds."""
     standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
     with postgres.clustered(standing, folder, OPTIONS) as cluster:
         cluster.start()
@@ -309,7 +309,7 @@ class _Stand:
         elif kind == "database":
             self._cluster.kill()
         elif kind == "drive":
-            # The database runs on for a moment, and starts again the writes that fail.
+            # The database continues for a moment, in which its writes fail.
             processes.end([self._standing.server])
             time.sleep(draw.random())
             self._standing.kill({*database, *processes.family(database[0])})
@@ -319,7 +319,7 @@ class _Stand:
             self._standing.kill(everything)
 
     def _recover(self, kind: str) -> None:
-        """Start again what was killed. Without its mount, the follower of the page cache ends."""
+        """Start the killed processes again. The follower of the page cache ends with its mount."""
         if kind == "drive":
             self._cache.ends()
         if kind in ("drive", "everything"):
@@ -351,7 +351,7 @@ class _Stand:
             level.counts[name] = counters[name]
 
     def _count_transactions(self) -> None:
-        """Count transactions by the rows that they left; recreate the tables if they are many."""
+        """Count transactions by the rows that they left; after many, recreate the tables."""
         level, cluster = self._level, self._cluster
         contents = {
             "new_orders_found": "SELECT sum(d_next_o_id - 1) FROM tpcc.district",

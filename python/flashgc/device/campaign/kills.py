@@ -34,7 +34,7 @@ _MARK = 0x7046_4743_7374_616D
 
 #: The longest time from the first write to the kill, in seconds.
 LONGEST = 0.25
-#: One server in this many runs with durability against loss of power.
+#: One of ``POWER`` servers runs with durability against loss of power.
 POWER = 4
 
 
@@ -45,14 +45,14 @@ def stamped(page: int, generation: int) -> bytes:
 
 @dataclass
 class Known:
-    """The versions that a page may hold: generation, and true for a discard, read as zeros."""
+    """The versions that a page may hold: a generation, and true if it is a discard (zeros)."""
 
     #: The last version that was answered; ``sent`` has those sent since.
     answered: tuple[int, bool] = (0, True)
     sent: list[tuple[int, bool]] = field(default_factory=list)
 
     def judge(self, page: int, data: bytes) -> tuple[int, bool]:
-        """The version in ``data``; :class:`BrokenPromiseError` if the page may not hold it."""
+        """Return the version in ``data``; raise an error if the page may not hold this version."""
         allowed = [self.answered, *self.sent]
         if not any(data):
             zeros = [version for version in allowed if version[1]]

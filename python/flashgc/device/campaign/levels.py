@@ -58,8 +58,8 @@ def campaign(
 ) -> list[Level]:
     """Run ``levels`` until one finds a broken promise, or somebody wants the campaign to end.
 
-    If this machine lacks what a single level needs, that is an error. With several levels, such a
-    level is skipped.
+    If only one level is given, and this machine lacks something that it needs, that is an error.
+    Among several levels, such a level is skipped.
     """
     done = []
     for name in levels:

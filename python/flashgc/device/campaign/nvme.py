@@ -47,7 +47,7 @@ class Queue:
     def send(
         self, cid: int, opcode: int, nsid: int, dwords: tuple[int, ...], data: bytes, given: int
     ) -> None:
-        """Sends a command with its data, or room for ``given`` bytes."""
+        """Sends a command with its data, or with room for ``given`` bytes of the answer."""
         own = [*dwords, *[0] * (6 - len(dwords))]
         kind = 0x01 if data else 0x5A if given else 0
         where = struct.pack("<QI3xB", 0, len(data) or given, kind)

@@ -91,7 +91,7 @@ def loaded(cluster: Cluster, command: list[str], acknowledged: list[int]) -> Ite
 
 
 def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) -> None:
-    """Insert one row after the other, each once the one before was acknowledged."""
+    """Insert rows one after the other, each once the row before was acknowledged."""
     assert client.stdin is not None
     assert client.stdout is not None
     with contextlib.suppress(OSError, ValueError):
@@ -107,7 +107,7 @@ def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) 
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Run pgbench for this many seconds; kill database and drive about every half minute."""
+    """Run pgbench for ``seconds``; kill database and drive about every half minute."""
     standing = Standing(folder, "768MiB")
     with clustered(standing, folder, OPTIONS) as cluster:
         _kills(level, pace, standing, cluster, random.Random(seed), seconds)
@@ -115,7 +115,7 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> No
 
 @contextlib.contextmanager
 def clustered(standing: Standing, folder: Path, options: Mapping[str, str]) -> Iterator[Cluster]:
-    """A cluster on a drive; the check sums of both are looked at in the end."""
+    """A cluster on a drive; at the end, the checksums of the cluster and the drive are checked."""
     try:
         with Cluster(folder, standing.mount / "cluster", options) as cluster:
             yield cluster

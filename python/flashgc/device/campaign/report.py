@@ -28,7 +28,8 @@ class Level:
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None
-    #: The reason why the level was not run, or not to its end; ``None`` if it was.
+    #: The reason why the level was not run; ``None`` if it was run. ``stopped`` is true if somebody
+    #: stopped it.
     skipped: str | None = None
     stopped: bool = False
 
@@ -37,6 +38,6 @@ class Level:
         self.counts[name] = self.counts.get(name, 0) + count
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """The level as plain values."""
         broken = None if self.broken is None else vars(self.broken)
         return {**vars(self), "broken": broken, "seconds": round(self.seconds, 3)}
