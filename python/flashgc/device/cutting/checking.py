@@ -72,7 +72,7 @@ def _of(path: Path) -> Iterator[tuple[int, int, int]]:
 
 
 def in_words(piece: Piece, known: list[Extent]) -> str:
-    """A description of the piece, with the file that it belongs to if that is ``known``."""
+    """A description of the piece, with the name of its file if an extent of ``known`` has it."""
     if piece.data is None:
         return piece.words
     for extent in known:
@@ -101,7 +101,7 @@ class Verdict:
 
 
 class Checker:
-    """Checks drives in a scratch folder, one after the other; with their server, as a context."""
+    """Checks drives in a scratch folder, one after the other. The ``with`` runs their server."""
 
     def __init__(
         self, folder: Path, filesystem: str, check: str, timeout: float, control: Control
@@ -200,7 +200,7 @@ class Checker:
     def _has_ended(self, pid: int) -> bool:
         """Wait for the check; return false if it takes too long, or somebody wants the end."""
         until, pause = time.monotonic() + self._timeout, FIRST_LOOK
-        # Until the exit code is fetched, no other process gets its number.
+        # Until the exit code is fetched, no other process gets the number of this process.
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if self._control.cancelled or time.monotonic() > until:
                 return False

@@ -67,7 +67,7 @@ class Kept:
 
         was_there = folder.exists()
         folder = trust.make_folder(folder)
-        if not was_there:  # The log has the data of the command.
+        if not was_there:  # The log has the command's data, so only this user may read the folder.
             folder.chmod(0o700)
         self.folder, self._asked = folder, request
         self._held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -154,7 +154,7 @@ class Kept:
             lines = (self.folder / CUTS).read_bytes().splitlines(keepends=True)
         except FileNotFoundError:
             return {}
-        if lines and not lines[-1].endswith(b"\n"):  # The command was killed meanwhile.
+        if lines and not lines[-1].endswith(b"\n"):  # An earlier process was killed as it wrote.
             lines.pop()
             (self.folder / CUTS).write_bytes(b"".join(lines))
         try:

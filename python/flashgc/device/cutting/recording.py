@@ -62,8 +62,8 @@ class Listener:
             os.close(descriptor)
 
     def _listen(self) -> None:
-        # Without this priority, the command could do much on a busy machine before this thread
-        # runs.
+        # Without this priority, the command could do much work on a busy machine before this
+        # thread notes its line.
         put_first(os.getpid(), [threading.get_native_id()])
         while True:
             ready, _, _ = select.select([self._file, self._wakes], [], [])
@@ -114,7 +114,7 @@ class Recording:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
+        """The recording as plain Python values."""
         return asdict(self)
 
     @classmethod

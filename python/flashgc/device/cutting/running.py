@@ -70,7 +70,7 @@ def cuts(
 def _flushes(
     log: Log, first: int, last: int, acknowledged: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Return the flushes with something to make durable: those with an acknowledgement, others."""
+    """Return the flushes that make data durable: with an acknowledgement before, and without."""
     numbers: list[int] = []
     silent: list[int] = []
     for index in range(first, last):
@@ -148,10 +148,10 @@ class Images:
 
 
 def shrunk(lost: list[int], fails: Callable[[list[int]], bool], tries: int) -> list[int]:
-    """Drop lost pieces (all, then halves, quarters and so on) as long as the check still ``fails``.
+    """Keep lost pieces again (all, then halves, quarters and so on) as long as the check ``fails``.
 
-    At most ``tries`` checks run. If they suffice, every piece in the result is needed: without its
-    loss the check passes.
+    At most ``tries`` checks run. If they suffice, the loss of every piece in the result is needed:
+    without it the check passes.
 
     >>> shrunk([1, 2, 3, 4, 5, 6], lambda lost: {2, 5} <= set(lost), 40)
     [2, 5]
@@ -188,8 +188,8 @@ NAMED = 8
 class Smallest:
     """The smallest cut that breaks a promise: the earliest cut found, with as few losses as needed.
 
-    Of several cuts at one place, the cut with the fewest lost pieces counts. Then pieces are kept
-    again as long as the check still fails.
+    Of several cuts at one place, the cut with the fewest lost pieces counts. Then lost pieces are
+    kept again as long as the check still fails.
     """
 
     number: int
@@ -227,8 +227,8 @@ class Outcome:
     done: int
     resumed: int
     at_flushes: int
-    #: The number of flushes with a cut, of flushes without one, and of the latter with nothing to
-    #: make durable, at which a cut loses nothing.
+    #: The number of flushes with a cut, of flushes without a cut, and of flushes that had nothing
+    #: to make durable. A cut at such a flush would lose nothing, so none is made there.
     flushes_cut: int
     flushes_uncut: int
     flushes_empty: int
@@ -242,7 +242,7 @@ class Outcome:
     kernel: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
+        """The outcome as plain Python values."""
         return asdict(self)
 
 
@@ -292,7 +292,7 @@ def _explained(*folders: Path | None) -> Iterator[None]:
 def _recorded(
     request: Request, folder: Path, log: Path, checker: Checker, control: Control
 ) -> Recording:
-    """Run the command, then the check that must pass: without a cut, and in the empty folder."""
+    """Run the command, then the check without a cut and in the empty folder; both must pass."""
     file = folder / "recorded.flash"
     try:
         record = recording.record(
@@ -457,7 +457,7 @@ class _Run:
         )
 
     def _shrunk(self, lost: list[int], cut: Cut, result: Result) -> tuple[list[int], Result]:
-        """Drop lost pieces of the cut as long as its check fails; return rest and result."""
+        """Keep lost pieces again while the check fails; return those still lost, and the result."""
         last = [result]
 
         def fails(less: list[int]) -> bool:
