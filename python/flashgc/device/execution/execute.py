@@ -50,8 +50,8 @@ def _findings(
     """The findings of a run.
 
     ``refused`` is the message of a drive that refused a mark, ``log`` a log that was not found,
-    ``met`` the number of commands that met faults, and ``left_out`` the sentence about a file that
-    the command names, which is in another folder.
+    ``met`` the number of commands that met faults, and ``left_out`` the sentence about a file in
+    another folder that the command names.
     """
     findings = list(_all(done, refused, log, met))
     if left_out is not None:
@@ -238,7 +238,7 @@ def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
     last: list[tuple[dict[str, Any], Blocks]] = []
 
     def look() -> None:
-        with Client(file) as client:  # No other process reads its file.
+        with Client(file) as client:  # The file system is unmounted, so the counts are final.
             last.append((client.stat(), client.blocks()))
 
     try:
@@ -346,7 +346,7 @@ class _Run:
                     if seen.code:
                         seen.left_out = self.command.left_out(mount / FOLDER)
                     seen.left = self._rest(tree)
-                # What is still in the page cache belongs to the command.
+                # The data that are still in the page cache belong to the command.
                 sync(mount)
                 if self.owners is not None:
                     self.owners.end()

@@ -75,7 +75,7 @@ class ServerLog(Worker):
         self._look()
 
     def _look(self) -> None:
-        """Read what is new in the log."""
+        """Read the new lines of the log."""
         with contextlib.suppress(OSError):
             if self._file is None or self._is_another():
                 self.close()
@@ -105,7 +105,7 @@ class ServerLog(Worker):
     def _open(self, whence: int) -> None:
         """Open the log without a change of its access time, which would count as a write."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        for more in (os.O_NOATIME, 0):  # Only its owner and root may do that.
+        for more in (os.O_NOATIME, 0):  # Only the file's owner and root may use O_NOATIME.
             try:
                 file = os.open(self._path, flags | more)
             except OSError:
@@ -156,7 +156,7 @@ class Marks(Worker):
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._mark = mark
         self._lock = threading.Lock()
-        #: The words of a drive that refused a mark.
+        #: The drive's message if it refused a mark.
         self.refused: str | None = None
 
     def close(self) -> None:

@@ -22,8 +22,8 @@ class Phase:
     #: Seconds from the begin of the command to the begin of the phase, and the phase's length.
     began: float
     seconds: float
-    #: Bytes handed to the file system; ``None`` if they are unknown. Then come the least and the
-    #: most that they can be; ``None`` if there is no such bound.
+    #: Bytes handed to the file system, ``None`` if they are unknown; and a lower and an upper bound
+    #: of these bytes, ``None`` if there is no such bound.
     written_bytes: int | None
     written_least: int | None
     written_most: int | None
@@ -96,12 +96,12 @@ class Executed:
     streams: Streams | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
+        """The effects as plain Python values."""
         return asdict(self)
 
 
 def growth(before: Mapping[str, int], after: Mapping[str, int], page: int) -> dict[str, Any]:
-    """The figures of a time that follow from the counters before and after it."""
+    """The figures of a period, from the drive's counters before and after it."""
 
     def grown(name: str) -> int:
         return int(after[name]) - int(before[name])
@@ -118,7 +118,7 @@ def growth(before: Mapping[str, int], after: Mapping[str, int], page: int) -> di
 
 
 def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int) -> list[Phase]:
-    """The phases in the state ``after`` the command; ``written`` are the counts when each ended."""
+    """The phases in the state ``after`` the command; ``written`` has the counts at their ends."""
     raw = after["phases"]
     ends = [stat["began_seconds"] for stat in raw[1:]] + [after["uptime_seconds"]]
     counters = [stat["counters"] for stat in raw] + [after["counters"]]

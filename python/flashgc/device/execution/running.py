@@ -20,7 +20,7 @@ from flashgc.device import failures, mounts, programs
 from flashgc.device._closing import descriptor
 from flashgc.device.execution.tree import Tree
 
-#: The longest time, in seconds, until a signal is noticed that did not interrupt a call.
+#: The longest time, in seconds, until a signal that interrupted no call is noticed.
 LOOK = 0.2
 #: The longest time, in seconds, in which a signal to a group ends a process of the group.
 WITNESS = 0.2
@@ -128,9 +128,9 @@ def left_out(words: Sequence[str], folder: Path) -> str | None:
 class Signals:
     """Handles the signals to end, so that in every case all mounts are undone.
 
-    A signal before the command ends the work. A signal while the command runs is for the command. A
-    signal while mounts are undone waits. A second signal to terminate kills a command that does not
-    end. The end of the terminal counts as a signal to terminate.
+    A signal that comes before the command starts ends the work. A signal while the command runs is
+    for the command. A signal while mounts are undone has no effect. A second signal to terminate
+    kills a command that does not end. The end of the terminal counts as a signal to terminate.
     """
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ class Sample:
 
 
 def cuts(samples: Sequence[Sample], parts: int = PARTS) -> list[Sample]:
-    """The samples that end at most ``parts`` parts with about equal host writes; the first begins.
+    """The first sample, and the ends of at most ``parts`` parts with about equal host writes.
 
     Each part ends at the first sample with its share of the host's writes.
     """

@@ -34,7 +34,7 @@ class Left:
 
 
 class Tree:
-    """The descendants of this process that begin while this is open, and the bytes that they wrote.
+    """The descendants of this process that begin while the object is open, and their written bytes.
 
     Orphans become children of this process, so all stay its descendants, whatever sessions they
     begin.
@@ -66,7 +66,7 @@ class Tree:
         self._first = pid
 
     def ended(self, pid: int) -> None:
-        """Count what a child wrote that has ended but has not been waited for."""
+        """Count the bytes of a child that has ended but has not been waited for."""
         calls, dirtied = _written(pid)
         self.calls_bytes += calls
         self.dirtied_bytes += dirtied

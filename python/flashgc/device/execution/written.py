@@ -19,7 +19,7 @@ NEGLIGIBLE = 0.001
 
 #: The counts that every kernel gives, as sums.
 _SUMS = ("cached_bytes", "stores", "stored_most")
-#: The fields of :class:`Written` that are unknown where the kernel does not tell.
+#: The fields of :class:`Written` that are unknown if the kernel gives no counts.
 _OF_KERNEL = ("bytes", "least", "most", "direct_bytes", *_SUMS)
 
 #: Seconds between two reads of events.
@@ -49,8 +49,8 @@ class Written:
     cached_bytes: int | None
     direct_bytes: int | None
     #: The number of times that a store into a mapped file made a folio of the page cache dirty, and
-    #: the most bytes in these folios: the bytes that calls had written to the file, else 2 MiB
-    #: each.
+    #: an upper bound of the bytes in these folios: for each, the known length of its file, and at
+    #: most 2 MiB.
     stores: int | None
     stored_most: int | None
     #: Bytes of the write calls of the command's processes, including those to pipes and terminals,
@@ -78,9 +78,10 @@ class Counts:
         return cls(direct_bytes=counts["direct_bytes"], lost=counts["lost"] or 0, **sums)
 
     def since(self, before: Counts | None, lost: int) -> Counts:
-        """The counts since ``before``, in a run in which the kernel ``lost`` this many events.
+        """The counts since ``before``, in a run of which the kernel has lost ``lost`` events.
 
-        The kernel reports a lost event late. So in a run with one, no part's bytes are known.
+        The kernel reports a lost event late. So if a run has one, the bytes of none of its parts
+        are known.
         """
         grown = {name: getattr(self, name) - getattr(before, name, 0) for name in _SUMS}
         direct = self.direct_bytes
@@ -116,7 +117,7 @@ class Counts:
 
 
 class Writes(Worker):
-    """Counts what is written to the file system on ``device`` while it is open."""
+    """Counts the bytes written to the file system on ``device`` while the object is open."""
 
     def __init__(self, device: str, filesystem: str) -> None:
         super().__init__()
@@ -142,7 +143,7 @@ class Writes(Worker):
         with contextlib.suppress(DriveError):
             while not self._over.is_set():
                 self._follower.poll(LOOK)
-            # Two polls, since the events of the last moment are in their ring only by the second.
+            # Two polls, since events of the last moment are in their ring only at the second poll.
             self._follower.poll(SETTLED)
             self._follower.poll(SETTLED)
 
