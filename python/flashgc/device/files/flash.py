@@ -11,7 +11,7 @@ from typing import Any, Self
 from flashgc import _core
 from flashgc.device import code, making
 
-#: The name of the owners that have no colour of their own, as one.
+#: The name for all owners together that have no colour of their own.
 REST = "all others"
 
 

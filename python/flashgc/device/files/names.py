@@ -74,15 +74,15 @@ class Names(Worker):
         self._older = {
             node for folder, _, files in os.walk(mount) for node in _nodes(folder, files)
         }
-        #: The names of each file, oldest first; a file without a name keeps its last. ``_lives``
-        #: has the generations of each inode in order.
+        #: The names of each file, oldest first. A file that has lost all names keeps its last one.
+        #: ``_lives`` has the generations of each inode in order.
         self._places: dict[Node, list[Place]] = {}
         self._gone: set[tuple[Node, Place]] = set()
         self._lives: dict[int, list[int]] = defaultdict(list)
         self.is_complete = True
 
     def close(self) -> None:
-        """Ends the kernel's notes."""
+        """Ends the kernel's notifications."""
         os.close(self._events)
 
     def path(self, inode: int, life: int) -> str | None:
@@ -127,13 +127,13 @@ class Names(Worker):
         ])  # fmt: skip
 
     def _note(self, mask: int, records: bytes) -> Node | None:
-        """Note an event; return the file if it has a name now."""
+        """Note an event; return its file, or ``None`` if the file is older than the follower."""
         node: Node | None = None
         places: dict[int, Place] = {}
         at = 0
         while at < len(records):
             kind, _, length = _RECORD.unpack_from(records, at)
-            body = records[at + _RECORD.size + 8 : at + length]  # Behind the file system's number.
+            body = records[at + _RECORD.size + 8 : at + length]  # After the file system's number.
             size, handle = _node(body)
             if kind == _FILE:
                 node = handle

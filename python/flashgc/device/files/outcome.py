@@ -1,4 +1,4 @@
-"""The counts of a recording by the owners of its pages: whose are copied, and where they lie."""
+"""The counts of a recording by the owners of its pages: whose pages are copied, and their place."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ByFile:
 
     @property
     def rows(self) -> list[Owner]:
-        """The owners of pages that the command wrote, or whose pages were copied meanwhile."""
+        """The owners whose pages were written by the command, or copied while it ran."""
         return [owner for owner in self.owners if owner.written_pages or owner.copied_pages]
 
 

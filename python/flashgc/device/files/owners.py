@@ -65,10 +65,10 @@ class Owner:
 
 
 class Owners(Worker):
-    """Follows who owns the pages of the file system at ``mount`` on ``device`` in a command."""
+    """Follows who owns the pages of the file system at ``mount`` while a command runs."""
 
     def __init__(self, mount: Path, device: str, filesystem: str, groups: Groups = EACH) -> None:
-        """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
+        """Raises :class:`flashgc.DriveError` if kernel or file system do not report owners."""
         super().__init__()
         self.groups = groups
         self.names = Names(mount)
@@ -85,7 +85,7 @@ class Owners(Worker):
         return super().__enter__()
 
     def close(self) -> None:
-        """Gives the rings back, and follows no more names."""
+        """Frees the ring buffers, and stops following names."""
         self._follower.close()
         self.names.__exit__()
 

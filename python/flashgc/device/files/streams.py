@@ -143,7 +143,7 @@ class Naming:
         self._device, self._folder, self._given = Path(device), f"{folder}/", given
         self._client = Client(file)
         try:
-            # The folder existed before names were followed.
+            # The mount's folder existed before names were followed, so it is reported here.
             self._client.files(self._device, [(mount.stat().st_ino, 0, NONE)])
             self._names = Names(mount, self._told)
         except BaseException:
