@@ -134,7 +134,7 @@ class Link(Closing):
             self.sent.cancelled += sum(count for _, count in cancelled)
 
     def hinted(self, runs: Runs) -> tuple[int, int] | None:
-        """Return the number of these pages with data on the drive, and of those that are hinted."""
+        """Return the number of these pages with data on the drive, and the number with a hint."""
         return self._ask(lambda client: client.hinted(_bytes(runs)))
 
     def zombies(self) -> int:
@@ -154,8 +154,8 @@ class Link(Closing):
         try:
             return ask(self._client)
         except DriveError:
-            # The server has ended; or it crashed, and the drive is older than the moment that it
-            # gave.
+            # The server has ended. Or it crashed, and the drive that came back has not yet reached
+            # the moment of the hint.
             self.close()
             return None
         finally:

@@ -19,7 +19,7 @@ from flashgc.device.hints.place import IN_PLACE
 #: The tracepoint that reports dirty pages of ext4.
 DIRTIED = "block/block_dirty_buffer"
 
-#: Seconds between two reads of what became dirty.
+#: Seconds between two reads of the pages that became dirty.
 INTERVAL = 0.02
 
 
@@ -37,7 +37,8 @@ class Followed:
     bytes: int
     #: The number of events about blocks whose address is chosen only when they are written.
     without_address: int
-    #: Pages of 4 KiB: dirty now; hinted; hinted until a write or a discard; hinted until cancelled.
+    #: Pages of 4 KiB: dirty now; hinted so far; hints that ended by a write or a discard; hints
+    #: that were cancelled.
     dirty: int
     hinted: int
     ended: int

@@ -29,8 +29,8 @@ BLOCK = 8192
 #: Seconds in which dirty blocks are collected before the drive is told.
 GATHER = 0.01
 
-#: The server sends a record once it has flushed it. A hint applies from this many seconds before
-#: the record was sent.
+#: The server sends a record once it has flushed the record. A hint applies from ``MARGIN`` seconds
+#: before the record was sent.
 MARGIN = 0.005
 
 #: If more seconds than these pass between two requests for the drive's moment, the follower was
@@ -172,7 +172,7 @@ class Hints:
         """Follow until ``stopped()``; yield a sample after each ``every`` seconds, and a last one.
 
         With ``every`` 0 there is only the last sample. When the server or the file system goes
-        away, ``away`` is called with the reason, once until it is back.
+        away, ``away`` is called with the reason, and not again until both are back.
         """
         with self.link:
             while not stopped():
@@ -225,7 +225,8 @@ class Hints:
             self._device = device
             self._follower = self._new_follower()
         self.link.look()
-        # So every piece of the log is sent at least the margin after the drive's moment.
+        # After this pause, the server sends every piece of the log at least ``MARGIN`` seconds
+        # after the drive's moment.
         time.sleep(MARGIN)
         self._follower.restart(stream.start())
         self._recall(connection)
