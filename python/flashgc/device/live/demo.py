@@ -37,7 +37,7 @@ SHORTEST = 4 * WINDOW
 
 @dataclass(frozen=True)
 class Sample:
-    """The drive's counts this many seconds after the begin."""
+    """The drive's counts, ``seconds`` after the begin."""
 
     seconds: float
     host_pages: int
@@ -84,7 +84,7 @@ class Demonstration:
         return sum(inside) / len(inside)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """The demonstration as plain values."""
         return {
             "plan": PLAN.to_dict(),
             "write_amplification_before": self.before,
@@ -96,14 +96,14 @@ class Demonstration:
 
 
 def check() -> None:
-    """Check that this machine can run it; :class:`flashgc.DriveError` says what is missing."""
+    """Check that this machine can run the load; raise :class:`flashgc.DriveError` if it cannot."""
     mounts.check("flashgc hints demo", "ext4")
     stand.find_fio()
     check_tracepoints()
 
 
 def run(seconds: float, pace: Pace) -> Demonstration:
-    """Run the load for this many seconds; in the second half, the drive gets hints.
+    """Run the load for ``seconds``; in the second half, the drive gets hints.
 
     Raises :class:`flashgc.ConfigError` for too few seconds and :class:`flashgc.DriveError` if this
     machine lacks something.

@@ -143,7 +143,7 @@ class Image:
         self.trace = folder / "history.flashgc.zst"
 
     def drive(self, collector: str) -> Path:
-        """The drive's file."""
+        """The file of the drive for a collector."""
         return self.folder / f"{collector}.flash"
 
     def is_complete(self, plan: Plan) -> bool:

@@ -76,7 +76,7 @@ class Plan:
     #: here is 8 KiB for the database and 16 KiB for the micro-benchmark.
     pages_per_block: int = 256
     micro_pages_per_block: int = 512
-    #: Repetitions of a session of TPC-C, and of the micro-benchmark (``None``: as many).
+    #: Repetitions of a session of TPC-C, and of the micro-benchmark (``None``: as many as TPC-C).
     repetitions: int = 3
     micro_repetitions: int | None = None
     #: Collectors, by their names in the paper.
@@ -120,8 +120,8 @@ class Plan:
 
     #: The clock of the drive in a session; ``None`` for a drive that answers at once.
     clock: Clock | None = None
-    #: The past of a drive with a clock: a session begins without the clock for this many
-    #: transactions, or for this many bytes of the micro-benchmark, as a share of the file.
+    #: The past of a drive with a clock. A session first runs without the clock, for this number of
+    #: transactions, or until the micro-benchmark has written this share of its file.
     past_transactions: int = 0
     past_written: float = 0.0
     #: Seconds of TPC-C for warm-up, and seconds measured. They replace the numbers of transactions
@@ -163,8 +163,8 @@ class Plan:
             "min_wal_size": "32MB",
             "checkpoint_timeout": f"{self.checkpoint_timeout}s",
             "full_page_writes": "on" if self.full_page_writes else "off",
-            # Vacuum runs by the wall clock, so a slow session would have more of it. The buffers
-            # are full again after the start, as on a server that has run for a while.
+            # Vacuum runs by the wall clock, so a slow session would have more of it. pg_prewarm
+            # fills the buffers at the start, as on a server that has run for a while.
             **(
                 {}
                 if self.clock is None
@@ -173,5 +173,5 @@ class Plan:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
+        """The plan as plain Python values."""
         return asdict(self)

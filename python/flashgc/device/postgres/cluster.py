@@ -117,7 +117,7 @@ class Cluster:
         options = [f"-k {shlex.quote(str(self._socket))} -p {PORT} -h ''"]
         options += [f"-c {shlex.quote(f'{name}={value}')}" for name, value in self.options.items()]
         begin = ("-D", self.data, "-w", "-t", PATIENCE, "-s", "-l", self._log)
-        # Processes that it leaves running must not hold our pipes.
+        # The server, which pg_ctl leaves running, must not hold our pipes.
         done = subprocess.run(
             self.command("pg_ctl", *begin, "-o", " ".join(options), "start"),
             cwd=self.folder,
@@ -147,7 +147,8 @@ class Cluster:
         """End the server at once if it runs, without a checkpoint, since nobody needs the data."""
         with contextlib.suppress(OSError, ValueError):
             master = self._master()
-            # The file survives a killed server, and another process may have its number by now.
+            # The file with the server's process number survives a killed server, and another
+            # process may have the number by now.
             if os.readlink(f"/proc/{master}/cwd") == str(self.data.resolve()):
                 self._end([master], signal.SIGQUIT)
 

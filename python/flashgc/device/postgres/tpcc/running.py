@@ -75,7 +75,7 @@ class Result:
         return bool(self.conditions) and all(condition.holds for condition in self.conditions)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """The result as plain values."""
         return {
             **asdict(self),
             "new_orders_per_minute": self.new_orders_per_minute,
@@ -135,7 +135,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Length:
-    """The length of a run: this many seconds, or this many transactions per client."""
+    """The length of a run: ``each`` transactions per client, or ``seconds`` if that is ``None``."""
 
     seconds: int
     each: int | None

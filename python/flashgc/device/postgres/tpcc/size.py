@@ -27,9 +27,9 @@ class Size:
     """
 
     warehouses: int = 1
-    #: Items, which is also the rows of stock per warehouse. The standard has 100,000.
+    #: Items; each warehouse has as many rows of stock. The standard has 100,000.
     items: int = ITEMS
-    #: Customers per district, and its number of initial orders. The standard has 3,000.
+    #: Customers per district; each district has as many initial orders. The standard has 3,000.
     customers: int = CUSTOMERS
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ def constants_of_load(seed: int) -> Constants:
 
 
 def constants_of_run(load_seed: int, seed: int) -> Constants:
-    """The constants of a run on these tables; the one for last names obeys clause 2.1.6.1."""
+    """The constants of a run on these tables; that for last names obeys clause 2.1.6.1."""
     loaded = constants_of_load(load_seed).c_last
     draw = random.Random(f"{load_seed} {seed} constants")
     allowed = [c for c in range(256) if abs(c - loaded) in DELTAS]
