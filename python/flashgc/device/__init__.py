@@ -6,11 +6,10 @@ on it, and :mod:`flashgc.device.execution` runs a command there.
 
 :mod:`~flashgc.device.serving` opens the drive, starts front ends and waits for signals. Other
 processes reach it through the control socket (:mod:`~flashgc.device.control`).
-:mod:`~flashgc.device.up` notes in the state folder (:mod:`~flashgc.device.state`) what it
-flashgc.device.initiator` the host under which it asks for a controller.~mounts.
-:mod:`~flashgc.device.initiator` notes there the host's name under which it connects a
-controller.~flashgc.device.initiator` the host under which it asks for a controller. Each of the two
-writes its note before it acts, so that a later process can undo the act.
+:mod:`~flashgc.device.up` notes in the state folder (:mod:`~flashgc.device.state`) which drives it
+brings up. :mod:`~flashgc.device.initiator` notes there the host's name under which it connects a
+controller. Each of the two writes its note before it acts, so that a later process can undo the
+act.
 :mod:`~flashgc.device.trust` says which paths root takes, :mod:`~flashgc.device.privileges` how
 servers give their rights away, :mod:`~flashgc.device.code` when the code that a drive's file names
 may be loaded, and :mod:`~flashgc.device.listening` where a drive may be served.

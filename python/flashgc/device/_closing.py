@@ -57,7 +57,7 @@ class Worker(Closing):
         self._thread.join()
 
     def close(self) -> None:
-        """Gives back what only the thread used."""
+        """Releases what only the thread used."""
 
     def __enter__(self) -> Self:
         """Starts the thread."""

@@ -2,7 +2,7 @@
 
 The file of a drive is data, and whoever can write it can name any program in it. So its policies
 are loaded only with permission, and only from a file that nobody but this user and root can write.
-To look at a drive no policy is needed: stand-ins, which are never called, take its place.
+A drive that is only looked at needs no policy: stand-ins, which are never called, replace it.
 """
 
 from __future__ import annotations

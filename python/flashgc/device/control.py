@@ -81,8 +81,8 @@ class Client(Faulty):
     def hint(self, ranges: Iterable[tuple[int, int]], moment: int | None = None) -> int:
         """Tell the drive that the host will soon overwrite these ranges, each ``(offset, size)``.
 
-        Returns the number of pages that were written since ``moment``, for which the hint does
-        nothing.
+        Returns the number of these pages that the host has written since ``moment``. The hint does
+        nothing for them.
         """
         return self._client.hint(_pages(ranges), moment)
 
@@ -91,14 +91,14 @@ class Client(Faulty):
         self._client.cancel(_pages(ranges))
 
     def hinted(self, ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Return the number of pages of these ranges with data, and of those that are hinted."""
+        """Return two numbers of pages in these ranges: those with data, and those with a hint."""
         return self._client.hinted(_pages(ranges))
 
     def files(self, device: Path, files: Sequence[tuple[int, int, int]]) -> None:
         """Tell the drive the streams of files on the block device ``device``.
 
-        Each entry is an inode, the number of earlier files with that inode, and the stream; 255 is
-        none.
+        Each entry is an inode, the number of earlier files with that inode, and the stream; 255
+        means no stream.
         """
         self._client.files(device, list(files))
 

@@ -16,7 +16,7 @@ EFFECTS = ("unreadable", "fail", "delay", "drop", "disconnect", "end-of-life")
 KINDS = ("read", "write", "discard", "flush")
 DISCONNECT = "disconnect"
 
-#: Units for a range; the largest that divides it is used.
+#: Units for the bytes of a range; the largest unit that divides them is used.
 _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _PLURALS = {"read": "reads", "write": "writes", "discard": "discards", "flush": "flushes"}
 
@@ -82,12 +82,12 @@ class Faulty(Closing):
         )
 
     def faults(self) -> list[dict[str, Any]]:
-        """The faults that were set, each as a dictionary; those that no longer act too."""
+        """The faults that were set, each as a dictionary, including those that no longer act."""
         faults: list[dict[str, Any]] = self.stat()["faults"]["set"]
         return faults
 
     def clear_faults(self, number: str | int | None = None) -> int:
-        """Remove the fault with this number, or all faults, and return how many.
+        """Remove the fault with this number, or all faults; return the number of faults removed.
 
         Answers that a fault delays are sent at once.
         """
@@ -142,7 +142,7 @@ def in_words(fault: Mapping[str, Any]) -> str:
 
 def summary(stat: Mapping[str, Any]) -> list[str]:
     """Return the facts about faults in a drive's state; empty if none was set."""
-    # Servers of earlier versions do not send them.
+    # Servers of earlier versions do not send the faults.
     faults = stat.get("faults")
     if not faults or not (faults["set"] or faults["met"]):
         return []

@@ -41,8 +41,8 @@ class Interval:
     def between(cls, before: dict[str, Any] | None, after: dict[str, Any]) -> Interval:
         """Return the interval between two results of :meth:`Source.stat`.
 
-        All is ``None`` unless both are of the same drive since it was last opened: otherwise counts
-        may have gone back in between, as after a crash.
+        All fields are ``None`` unless both results are of the same drive since it was last opened.
+        Otherwise counts may have gone back in between, as after a crash.
         """
         if before is None or before["uuid"] != after["uuid"]:
             return cls()
@@ -81,7 +81,7 @@ def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
 
 
 class Sampler(Worker):
-    """Looks at a drive once a ``period`` of seconds, on a thread; keeps the last ``keep`` looks.
+    """Samples a drive every ``period`` seconds, on a thread; keeps the last ``keep`` samples.
 
     If the drive does not answer, the next sample is tried at the next period.
     """
@@ -108,7 +108,7 @@ class Sampler(Worker):
         """Take one sample, unless the drive does not answer."""
         try:
             stat = self._source.stat()
-        except Exception:  # Requests for its state report the error.
+        except Exception:  # Those who ask for the drive's state themselves get the error.
             self._before = None
             return
         interval = Interval.between(self._before, stat)

@@ -23,7 +23,7 @@ NODES, BLOCKS = Path("/dev"), Path("/sys/class/block")
 #: The beginning of a host's name; its UUID follows.
 HOST = "nqn.2014-08.org.nvmexpress:uuid:"
 
-#: The kernel gives a drive up 10 seconds after its server has ended, and its requests fail. On a
+#: The kernel gives a drive up 10 seconds after its server has ended; requests to it then fail. On a
 #: busy machine, host and server may be without contact for 30 seconds.
 TERMS = "reconnect_delay=1,ctrl_loss_tmo=10,keep_alive_tmo=30"
 
@@ -87,7 +87,7 @@ def _device(name: str, host: str) -> str | None:
     """The block device of the drive, once it has its node; ``None`` before."""
     for controller in _controllers(name, host):
         for namespace in controller.glob("nvme*n*"):
-            node = re.sub(r"c\d+", "", namespace.name)  # The name of a path has one more number.
+            node = re.sub(r"c\d+", "", namespace.name)  # A path, nvme0c1n1, belongs to nvme0n1.
             with contextlib.suppress(OSError):
                 number = os.stat(NODES / node).st_rdev
                 text = (BLOCKS / node / "dev").read_text().strip()

@@ -59,10 +59,9 @@ def _is_loopback(text: str) -> bool:
 def check(addresses: Mapping[str, str | None], *, anywhere: bool) -> str | None:
     """Check that only this machine can reach the addresses of these options.
 
-    The options are ``--nbd``, ``--nvme-tcp`` and ``--http``; ``None`` stands for one not given.
-    With ``anywhere``, at least one address must be one that other machines can reach, and a warning
-    about what is not protected is returned; otherwise ``None``. Raises
-    :class:`flashgc.ConfigError`.
+    The options are ``--nbd``, ``--nvme-tcp`` and ``--http``; an option without a value is ``None``.
+    With ``anywhere``, other machines must be able to reach at least one address, and a warning is
+    returned that it is not protected; otherwise ``None``. Raises :class:`flashgc.ConfigError`.
     """
     given = {option: address for option, address in addresses.items() if address is not None}
     beyond = list(_beyond(given))

@@ -29,7 +29,8 @@ READY, CLOSED = "ready", "closed"
 def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> Iterator[Path]:
     """The drive in ``file``, mounted in ``folder``; yields the file with its bytes.
 
-    It is closed at the end. Raises :class:`flashgc.DriveError` if it cannot be opened or closed.
+    The drive is closed at the end. Raises :class:`flashgc.DriveError` if the drive cannot be opened
+    or closed.
     """
     with Server(scratch) as server, server.serving(file, folder, log) as disk:
         yield disk

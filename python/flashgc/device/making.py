@@ -56,8 +56,8 @@ class Plan:
             )
         )
         writers.note(path)
-        # The drive's file holds the table itself; a replay of its writes needs the name of the
-        # table's file.
+        # The drive's file holds the table of streams itself, but a replay of the drive's writes
+        # needs the name of the table's file.
         return {**fields, "streams_file": self.config.get("streams")}
 
 

@@ -32,7 +32,7 @@ _NO_LIMIT = 1 << 60
 
 
 def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) -> int | None:
-    """Return the limit on this process's memory in bytes, by control groups; ``None`` without.
+    """Return this process's memory limit in bytes, by control groups; ``None`` without a limit.
 
     ``groups`` is the file that lists the groups of the process. ``root`` is the mount point of the
     control groups; by default all such mount points are used. In a container the path of the group
@@ -47,7 +47,7 @@ def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) ->
             group = place / path.lstrip("/")
             while True:
                 for name in ("memory.limit_in_bytes", "memory.max", "memory.high"):
-                    with contextlib.suppress(ValueError):  # "max" is no number, nor is no file.
+                    with contextlib.suppress(ValueError):  # The text is "max", or there is no file.
                         numbers.append(int(_text(group / name)))
                 if group == place or place not in group.parents:
                     break
@@ -78,10 +78,10 @@ def is_limited() -> bool:
 def prepare() -> None:
     """Prepare this process for serving, before it starts threads and before it gives up its rights.
 
-    It tells the kernel that it and its later threads write back pages for others, which needs
-    ``CAP_SYS_RESOURCE``. If memory is limited, memory allocated from now on is never returned and
-    is from one heap. It may also be locked by any user that the process becomes, since the kernel
-    ends a process whose locked stack may not grow.
+    The process tells the kernel that it and its later threads write back pages for others, which
+    needs ``CAP_SYS_RESOURCE``. If memory is limited, memory allocated from now on is never returned
+    and is from one heap. This memory may also be locked by any user that the process becomes, since
+    the kernel ends a process whose locked stack may not grow.
     """
     system = ctypes.CDLL(None)
     system.prctl(_IO_FLUSHER, 1, 0, 0, 0)
@@ -90,7 +90,7 @@ def prepare() -> None:
             system.mallopt(name, value)
         import resource
 
-        with contextlib.suppress(ValueError, OSError):  # Only root may raise it.
+        with contextlib.suppress(ValueError, OSError):  # Only root may raise the limit.
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
 
 

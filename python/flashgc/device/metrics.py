@@ -1,8 +1,8 @@
 """OpenMetrics 1.0: a drive's state as text, for Prometheus and compatible programs.
 
 Values are in base units (bytes, seconds, ratios), whatever unit a standard uses. If the drive's own
-count is finer than the field of a standard, it is used. Counts are since the drive was made,
-latencies since it was opened.
+count is finer than the field of a standard, the own count is used. Counts are since the drive was
+made, latencies since it was opened.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _may_mount() -> bool:
 
 
 def _is_there(module: str, seen: Callable[[], bool]) -> bool:
-    """True if ``seen()`` is true, at the latest after ``module`` was loaded."""
+    """True if ``seen()`` is true, or becomes true once ``module`` is loaded."""
     if not seen():
         with contextlib.suppress(DriveError, OSError):
             run("modprobe", module)
@@ -138,7 +138,7 @@ def _ended(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def attach(disk: Path, *, is_narrow: bool = False) -> str:
-    """A loop device over ``disk``, with sectors of 4096 bytes and without a cache of its own.
+    """A loop device over ``disk``, with sectors of 4096 bytes and without its own cache.
 
     ``is_narrow`` limits the requests in progress to :data:`NARROW`, because the server of ``disk``
     must hold them in memory.
@@ -192,8 +192,8 @@ def mounted_on(
 def _make(filesystem: str, device: str, *, keeps: bool) -> None:
     """Makes a file system on ``device``.
 
-    mkfs.btrfs looks at the file behind every mounted loop device, and fails at one whose server was
-    killed. So it runs in a mount namespace of its own, in which such mounts are not visible.
+    mkfs.btrfs looks at the file behind every mounted loop device, and fails at a file whose server
+    was killed. So mkfs runs in its own mount namespace, in which such mounts are not visible.
     """
     least = LEAST.get(filesystem, 0)
     if (size := _size(device)) < least:
@@ -229,7 +229,7 @@ def _is_dead(source: str) -> bool:
 
 
 def is_dead(disk: Path) -> bool:
-    """True if the server of a FUSE mount has ended. A server that runs gets a request."""
+    """True if the server of a FUSE mount has ended. A running server gets a request."""
     try:
         os.statvfs(disk)
     except OSError as error:
@@ -276,7 +276,7 @@ def _unmount(folder: Path, flags: int) -> int:
 
 
 def is_mounted(folder: Path) -> bool:
-    """True if something is mounted there, even if its server has ended."""
+    """True if something is mounted in ``folder``, even if its server has ended."""
     wanted = os.path.abspath(folder)
     return any(place == wanted for _, place in mounted())
 
@@ -296,13 +296,14 @@ def _unescaped(path: str) -> str:
 
 
 def detach(device: str, disk: Path, *, force: bool = False) -> None:
-    """Detach the loop device if it is still one over ``disk``.
+    """Detach the loop device ``device`` if it is still over ``disk``.
 
-    While another process has it open, the kernel keeps it, and writes the rest when that process
-    closes it. With ``force``, nobody needs the rest, and this does not wait.
+    While another process has the device open, the kernel keeps the device, and writes its dirty
+    data when that process closes it. With ``force``, nobody needs these data, and the call does not
+    wait.
 
     Raises:
-        DriveError: Another process still has it open.
+        DriveError: Another process still has the device open.
 
     """
     # A file whose mount is gone has lost its folder's path.

@@ -52,11 +52,11 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
 
 
 def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tuple[str, str]:
-    """The command that tells if suspension would speed up answers to the host of a recording.
+    """A command that tells if suspension would speed up a recorded host, and its drive's scaling.
 
-    Its drive has the flash of a preset, scaled to the recorded drive; the second text says how. The
-    kinds of preemption are compared on the same requests, which wait for answers as in the
-    recording.
+    The command's drive has the flash of a preset, scaled to the recorded drive. The second text
+    says how. The kinds of preemption are compared on the same requests, which wait for answers as
+    in the recording.
     """
     from flashgc.presets import scaled
 

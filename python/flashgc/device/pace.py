@@ -45,7 +45,7 @@ class Pace:
         return self.control.cancelled
 
     def wait(self, seconds: float) -> bool:
-        """Wait, with a part of the work per second; return false if somebody wants it to stop."""
+        """Wait; each second counts as a part. Return false if somebody wants the work to stop."""
         until = time.monotonic() + seconds
         shown = 0.0
         while (left := until - time.monotonic()) > 0 and not self.is_over:

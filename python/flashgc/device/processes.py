@@ -62,7 +62,7 @@ def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | Non
     try:
         if not since or began(pid) != since:
             return False
-        # The owner of /proc/PID; that is root if the process has changed its user.
+        # The real user; a server that root has started is root's until it becomes another user.
         if users is not None and _user(pid) not in users:
             return False
         if select.select([held], [], [], 0)[0]:  # The process has ended since it was held.

@@ -32,14 +32,14 @@ class Replay:
 
 @dataclass(frozen=True)
 class Replayed:
-    """The results by write amplification, lowest first; with the served drive's policies."""
+    """The results, lowest write amplification first, including those of the served policies."""
 
     ranking: list[Replay]
     #: A sentence if the replay of the served drive's policies has other counts than the drive.
     differs: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
+        """The results as plain Python values."""
         return asdict(self)
 
 
@@ -132,7 +132,7 @@ def replayed(
 
 
 def _difference(ranking: Sequence[Replay], done: Executed) -> str | None:
-    """The sentence on a replay of the served drive's policies with other counts than its own."""
+    """A sentence if the replay of the served policies has other counts than the drive itself."""
     replay = next(replay for replay in ranking if replay.was_served)
     counters = done.stat["counters"]
     row = (replay.host_pages, replay.copied_pages, replay.erases)

@@ -32,7 +32,7 @@ OWNER, PROCESSES = "owner", "processes"
 #: The environment variable with the path of the pipe for marks, and the name of the pipe.
 PIPE, MARKS = "FLASHGC_MARK", "marks"
 
-#: The server of a drive in the folder must close the drive within this many seconds.
+#: The most seconds in which the server of a drive in the folder must close the drive.
 LIMIT = 20.0
 
 #: The most bytes of the folder's path. A socket's path may have 107, and ends with its own name.
@@ -123,7 +123,7 @@ def _undo(notes: Path) -> None:
             if began(int(pid)) == since:
                 for each, its in with_children:
                     send(each, its, signal.SIGKILL)
-    # All descendants have its environment variable, whatever their parents are by now.
+    # All descendants of a command have this environment variable, whatever their parents are now.
     for child in with_variable(f"{PIPE}={folder / MARKS}"):
         send(child, began(child), signal.SIGKILL)
     for file in upping.files_below(folder):
@@ -139,7 +139,8 @@ def _undo(notes: Path) -> None:
     for device in loops:
         with contextlib.suppress(DriveError):
             mounts.run("losetup", "--detach", device)
-    if not _mounts(folder) and remove(folder, owner["inode"]):  # Not files of a drive.
+    # If a mount is left, nothing is removed: it might be a file on the mounted drive.
+    if not _mounts(folder) and remove(folder, owner["inode"]):
         for name in (OWNER, f"{OWNER}.tmp", PROCESSES):
             (notes / name).unlink(missing_ok=True)
         notes.rmdir()
@@ -163,7 +164,7 @@ def remove(folder: Path, inode: list[int] | None) -> bool:
             except FileNotFoundError:
                 return True
             except OSError:
-                return False  # It is no folder any more: somebody else's.
+                return False  # The name is no folder any more, so it is somebody else's.
             with descriptor(opened):
                 status = os.fstat(opened)
                 if [status.st_dev, status.st_ino] != inode or status.st_uid != os.geteuid():

@@ -61,7 +61,7 @@ def main() -> int:
         front = Fronts(**given)
         at_hand = _at_hand(front, (file, held), control, is_root=user is not None)
         if into is not None:
-            # Open the folder itself, since only root may enter those above it.
+            # Open the folder itself, since only root may enter the folders above it.
             opened_into = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             assert front.record is not None
             record = Path(f"/proc/self/fd/{opened_into}") / front.record.name
@@ -103,7 +103,7 @@ def _at_hand(
     """Open the files and sockets that need rights which are given up later."""
     file, held = drive
     if is_root and front.nbd is not None and front.nbd.startswith(UNIX):
-        # Root would remove an abandoned socket there, and make a new one.
+        # Root removes an abandoned socket there and makes a new one, so the folder must be safe.
         parent = Path(front.nbd.removeprefix(UNIX)).absolute().parent
         trust.check_folder(parent, is_parent=True)
     return Ready(

@@ -137,10 +137,10 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
 def prompt(late: list[int]) -> Iterator[None]:
     """Give threads that begin in this ``with`` priority, where that is permitted.
 
-    They run before all ordinary threads of the host. A process without root's rights may not do
-    that. Then the threads are added to ``late``, for the process that started this one. If that may
-    not do it either, answers of a drive with a clock are late more often; ``stat`` shows both
-    facts.
+    They run before all ordinary threads of the host. A process without root's rights may not give
+    priority. Then the threads are added to ``late``, for the process that started this one. If that
+    process may not do it either, answers of a drive with a clock are late more often; ``stat``
+    shows both facts.
     """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
@@ -169,8 +169,8 @@ def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[Non
 class Signals:
     """Keeps Ctrl-C, SIGTERM and SIGHUP that arrive while this is open, so that none is lost.
 
-    Only the main thread can make one. A handler may run while any lock is held, so it takes no lock
-    and only writes to a pipe.
+    Only the main thread can open such an object. A handler may run while any lock is held, so it
+    takes no lock and only writes to a pipe.
     """
 
     def __enter__(self) -> Self:

@@ -5,7 +5,8 @@ For root it is ``/run/flashgc``; for other users ``$XDG_RUNTIME_DIR/flashgc``, o
 Its mode is 0700; a folder that belongs to another user, or that others may enter, is refused.
 
 A drive's notes are found by its identity: device and inode of its file, and the drive's own number
-in its first block. So if a name leads to another file, the notes of this drive are not found.
+in its first block. So if the name of a drive's file leads to another file now, the notes on the
+drive are not found by this name.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class _Walk:
 
 @contextmanager
 def _walked(path: Path, *, is_parent: bool = False) -> Iterator[_Walk]:
-    """Walk along a path to a descriptor that only names its end (``O_PATH``)."""
+    """Walk along a path; the descriptor at its end can name the file, not read it (``O_PATH``)."""
     parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))
     walk = _Walk(os.open("/", _FOLDER), Path("/"))
     try:

@@ -344,7 +344,7 @@ def take_recording(done: Up) -> None:
     except OSError:
         return
     with descriptor(inside):
-        # From here on nobody else changes what is in it, whatever its mode was.
+        # From here on, nobody else can change the folder's contents, whatever its mode was.
         os.fchown(inside, os.geteuid(), os.getegid())
         os.fchmod(inside, 0o700)
         name = target.name
@@ -420,7 +420,7 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
     log.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with descriptor(os.open(log, flags, 0o600)) as writer:
-        # An address that somebody gave comes behind this one, and counts.
+        # An address in ``serve`` comes after this one, and replaces it.
         front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
         server, answer = start(opened, (*front, *serve), runner, writer, began)
     _CHILDREN[server.pid] = server

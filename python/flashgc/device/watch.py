@@ -64,7 +64,7 @@ def _drive(stat: Stat) -> list[str]:
                 f"durability {stat['durability']}",
             ],
         ),
-        # Servers of earlier versions do not send it.
+        # Servers of earlier versions do not send the effective spare factor.
         *(_fold("spare", spare_of(stat)) if "effective_spare" in stat else ()),
         *_fold("policies", policies),
         *_fold(
@@ -88,7 +88,7 @@ def _drive(stat: Stat) -> list[str]:
 
 def _connections(stat: Stat) -> list[str]:
     """Return who is connected over a network, and how many requests are in progress."""
-    # Servers of earlier versions do not send it.
+    # Servers of earlier versions do not send the connections.
     fronts = stat.get("connections", ())
     clients = [client for front in fronts for client in front.get("clients", ())]
     hosts = [host for front in fronts for host in front.get("hosts", ()) if not host["discovers"]]
@@ -125,7 +125,7 @@ def _realtime(stat: Stat) -> list[str]:
 
 def _slowest(realtime: Mapping[str, Any]) -> list[str]:
     """Return the causes of the slowest requests, and a chart of the die for the slowest one."""
-    # Servers of earlier versions do not send it.
+    # Servers of earlier versions do not send the slowest requests.
     worst = [read(Worst, entry) for entry in realtime.get("worst", ())]
     first = max(worst, key=lambda entry: entry.response_us, default=None)
     lines = []

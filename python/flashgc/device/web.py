@@ -298,7 +298,7 @@ class _Server(ThreadingHTTPServer):
             return True
 
     def waits(self, connection: socket.socket, since: float | None) -> None:
-        """Note since when the server waits for a viewer; ``None``: it does not wait."""
+        """Note the time since which the server waits for a viewer; ``None`` if it does not wait."""
         with self._lock:
             if connection in self._connections:
                 self._connections[connection] = since

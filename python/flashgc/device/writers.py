@@ -7,9 +7,9 @@ machines, which 0.1.0 could serve. A note in root's state folder, not the file, 
 is as flashgc left it, because a file can be forged. The note has the time of the last change of the
 file or its owner (ctime), which nobody can set.
 
-These rights depend on it: the options with which a drive is mounted, whether code that the drive's
-file names may be loaded, and which warnings a command gives. ``nosuid`` and ``nodev`` are used
-unless the user asks for the opposite on a drive that only root could have written.
+Three things depend on the writers: the options with which a drive is mounted, the permission to
+load code that the drive's file names, and the warnings of a command. ``nosuid`` and ``nodev`` are
+used unless the user asks for the opposite on a drive that only root could have written.
 """
 
 from __future__ import annotations
