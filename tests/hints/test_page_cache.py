@@ -230,7 +230,7 @@ def test_after_a_sync_nothing_is_dirty(place: Place) -> None:
 
 @each_file_system
 def test_what_is_known_is_what_a_sync_changes_on_the_device(place: Place) -> None:
-    """This holds even if many pages share a folio, which has a single dirty flag."""
+    """The test holds even if many pages share a folio, which has a single dirty flag."""
     path = place.file()
     with open(path, "r+b", buffering=0) as file:
         os.pwrite(file.fileno(), b"l" * (1 << 20), 100 * PAGE)

@@ -46,12 +46,12 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     // read; then, after a semicolon, those that write. The reads of customers are tested below:
     // they have no round number.
     let expected: [(Option<f64>, f64); 9] = [
-        (Some(0.45), 0.43),         // New-Order; Payment
-        (Some(0.04), 0.45 + 0.43),  // Stock-Level; New-Order, Payment
-        (Some(0.45 * 10.0), 0.0),   // New-Order, one for each line
-        (None, 0.43 + 0.04 * 10.0), // tested below; Payment, Delivery
+        (Some(0.45), 0.43),                // New-Order; Payment
+        (Some(0.04), 0.45 + 0.43),         // Stock-Level; New-Order, Payment
+        (Some(0.45 * 10.0), 0.0),          // New-Order, one for each line
+        (None, 0.43 + 0.04 * 10.0),        // tested below; Payment, Delivery
         (Some(0.04 * 200.0), 0.45 * 10.0), // Stock-Level; New-Order
-        (Some(0.04), 0.45 + 0.4),   // Order-Status; New-Order, Delivery
+        (Some(0.04), 0.45 + 0.4),          // Order-Status; New-Order, Delivery
         (Some(0.0), 0.45 + 0.4),
         (None, f64::NAN),
         (Some(0.0), 0.43),

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! This uses P(s_j = 1, s_i = 0) = d (q_j - q_i) N_j / (1 - q_j) and
-//! P(g_j = 1, g_i = 0) = P(g_j = 1) (1 - M_i / M_j). Here M_j is the chance that a memory of one block holds a block at or below
-//! j. The formula is exact for c = 1. For larger c it assumes that the last stored block is
+//! P(g_j = 1, g_i = 0) = P(g_j = 1) (1 - M_i / M_j). Here M_j is the chance that a memory of
+//! one block holds a block at or below j. The formula is exact for c = 1. For larger c it assumes that the last stored block is
 //! distributed as for c = 1. Differences give the chances themselves without a table:
 //!
 //! ```text
