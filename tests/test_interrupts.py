@@ -169,3 +169,16 @@ main()
     )  # fmt: skip
     assert (made.returncode, made.stdout) == (130, ""), made.stderr
     assert made.stderr == "error: interrupted\n"
+
+
+def test_a_thread_that_ctrl_c_kept_from_its_start_ends_at_once() -> None:
+    from flashgc.device._closing import Worker
+
+    class Waiting(Worker):
+        def _work(self) -> None:
+            self._over.wait()
+
+    Waiting().stop()
+    with Waiting() as waiting:
+        assert waiting._thread.is_alive()
+    assert not waiting._thread.is_alive()

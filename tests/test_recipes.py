@@ -41,6 +41,7 @@ KINDS = {
     "mapping",
     "option",
     "count",
+    "field of a recording, a log page",
     "paper's claim",
 }
 #: The crates that recipes change, with the test modules that try every registered entry.

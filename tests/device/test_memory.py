@@ -225,7 +225,7 @@ def test_limits_are_found_in_the_group_and_above_it(tmp_path: Path) -> None:
     assert found("5:memory:/a/b") == 500
 
 
-#: Locks its memory, becomes another user, and then needs more stack.
+#: Locks its memory, becomes another user, and then needs more stack, also while it locks again.
 GROWS = """
 import json, os, sys
 from flashgc.device import memory
@@ -238,6 +238,12 @@ os.setuid(65534)
 sys.setrecursionlimit(1_000_000)
 depth = int(sys.argv[1])
 json.loads("[" * depth + "]" * depth)
+def below(count):
+    if count:
+        return list(map(below, [count - 1]))
+    memory.reserve()
+for count in range(40):
+    below(count)
 print("grown")
 """
 

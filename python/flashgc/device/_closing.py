@@ -52,9 +52,10 @@ class Worker(Closing):
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread and waits for it."""
+        """Ends the thread and waits for it; Ctrl-C may come before it is started."""
         self._over.set()
-        self._thread.join()
+        with contextlib.suppress(RuntimeError):  # It is not started.
+            self._thread.join()
 
     def close(self) -> None:
         """Releases what only the thread used."""

@@ -80,14 +80,16 @@ def prepare() -> None:
 
     The process tells the kernel that it and its later threads write back pages for others, which
     needs ``CAP_SYS_RESOURCE``. If memory is limited, memory allocated from now on is never returned
-    and is from one heap. This memory may also be locked by any user that the process becomes, since
-    the kernel ends a process whose locked stack may not grow.
+    and is from one heap. The stack gets the size that the process will ever need, and the limit of
+    locked memory is raised where the process may do that: the kernel ends a process whose locked
+    stack may not grow.
     """
     system = ctypes.CDLL(None)
     system.prctl(_IO_FLUSHER, 1, 0, 0, 0)
     if is_limited():
         for name, value in _KEEPING.items():
             system.mallopt(name, value)
+        _core.take_stack()
         import resource
 
         with contextlib.suppress(ValueError, OSError):  # Only root may raise the limit.
@@ -97,7 +99,6 @@ def prepare() -> None:
 def lock() -> None:
     """Lock this process's current memory if memory is limited, and if the process may lock it."""
     if is_limited():
-        _core.take_stack()
         ctypes.CDLL(None).mlockall(_CURRENT)
 
 
