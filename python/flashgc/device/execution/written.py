@@ -141,16 +141,20 @@ class Writes(Worker):
         if self._follower is None:
             return
         with contextlib.suppress(DriveError):
-            while not self._over.is_set():
-                self._follower.poll(LOOK)
+            # A poll that waits would hold the follower, and a mark would wait for it.
+            while not self._over.wait(LOOK):
+                self._follower.poll(0)
             # Two polls, since events of the last moment are in their ring only at the second poll.
             self._follower.poll(SETTLED)
             self._follower.poll(SETTLED)
 
     def so_far(self) -> Counts | None:
         """The kernel's counts so far; ``None`` if it gives none."""
-        counts = None if self._follower is None else self._follower.counts()
-        return None if counts is None else Counts.of(counts)
+        if self._follower is None:
+            return None
+        with contextlib.suppress(DriveError):
+            self._follower.poll(0)
+        return Counts.of(self._follower.counts())
 
     def written(self, calls_bytes: int, dirtied_bytes: int) -> Written:
         """The bytes written, with the counts of the command's processes."""
