@@ -90,8 +90,11 @@ class Forks:
                 code = int(self.calls.recv(100))
             except TimeoutError:
                 os.kill(child, signal.SIGKILL)
-                self.close()
+                self.calls.settimeout(None)
+                self.calls.recv(100)  # The next call is a new child.
                 raise
+            finally:
+                self.calls.settimeout(None)
             return subprocess.CompletedProcess([*arguments], code, *texts)
 
     def close(self) -> None:
