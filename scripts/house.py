@@ -32,7 +32,8 @@ _STORED = (
     "stepwise/plane_map:program_host_page program:program engine/stripes:add engine/stripes:write "
     "program:note device/src/journal:append device/src/journal:write_out"
 )
-#: The functions of each path, each after a part of its file's path. Those with `?` are optional.
+#: For each operation the functions that execute it, callers before callees: `FILE:FUNCTION`, where
+#: `FILE` is a part of the name of the file. A version may lack a function with `?`.
 PATHS = {
     "a counting write": "drive/src/counting:step drive/src/counting:step_to_word "
     "workload/src/generate:fill page_map/mod:write_until page_map/write:write_beside "

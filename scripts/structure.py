@@ -262,7 +262,7 @@ def measured(folder: Path) -> tuple[Crate, list[list[Names]]]:
 
 
 def main() -> None:
-    """Prints how many files each crate and package has and how large its circles are."""
+    """Prints the number of files of each crate and package, and the sizes of its circles."""
     parser = argparse.ArgumentParser(description="Circles of files in crates and packages.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")

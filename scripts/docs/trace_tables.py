@@ -13,7 +13,8 @@ from statistics import mean, median
 
 FILE = "placement.traces.csv"
 GREEDY, ORACLE = "greedy", "oracle"
-#: The spare factor at which ratios to greedy are computed, and ``GENTLE`` applies.
+#: The spare factor at which write amplifications are divided by that of greedy, and at which
+#: ``GENTLE`` tells whether a workload is too gentle.
 USUAL = 0.125
 #: A workload is too gentle if greedy's write amplification at ``USUAL`` is less than this: no
 #: scheme can gain much.

@@ -140,7 +140,8 @@ def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> No
         assert all(page == page[:1] * PAGE for page in letters)
         return "".join(page[:1].replace(b"\0", b"-").decode() for page in letters)
 
-    # A later write is there and an earlier one is not; one write is torn at a page.
+    # The numbers are the pieces that the cut loses: 0 and 1 are the pages of the write `de`, 2 is
+    # the discard, and 3 is the write `f`.
     assert pages(at_the_end) == "fe-"
     assert pages(at_the_end, 0, 1, 2, 3) == "abc"
     assert pages(at_the_end, 3) == "de-"

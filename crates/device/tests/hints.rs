@@ -102,7 +102,8 @@ fn a_moment_that_has_not_come_is_refused() {
     assert_eq!(drive.hint(3, 1, Some(0)).unwrap().late, 1);
     let refused = drive.hint(3, 1, Some(2)).unwrap_err();
     assert!(matches!(refused, DeviceError::Moment { moment: 2, now: 1 }), "{refused}");
-    // In a write of several pages, each page has another moment.
+    // Each page of a write has its own moment: here 2, 3 and 4. So a hint of moment 2 is late for
+    // two of them.
     drive.write(8, &[page_of(2), page_of(3), page_of(4)].concat(), false).unwrap();
     assert_eq!(drive.hint(0, 20, Some(2)).unwrap().late, 2);
 }

@@ -172,8 +172,9 @@ mod tests {
         assert!(!calm.has_settled(reach(times + 0.1)));
         assert_eq!(calm.needed(reach(10.0 * times)), (12.0 * 3200.0) as u64);
         assert_eq!(calm.needed(reach(1.0)), 6400);
-        // After one drive write nothing is known yet: the answer is twice the first look, and a
-        // fifth more.
+        // After one drive write the number of rewrites is not known yet. So `needed` takes twice
+        // the writes of the first look, which are 5 drive writes, and adds a fifth: 12 drive
+        // writes.
         assert_eq!(prepared(640, |_| 2.0, 1).needed(reach(4.0)), 12 * 640);
         assert!(!calm.has_settled(Reach { rewrites: 4.0, writes: 3201 }));
     }

@@ -47,7 +47,9 @@ fn map_traffic_is_what_was_worked_out_by_hand() {
     // P6, P7 and P4 are clean now and leave without a program; the map of P4 is read again.
     layer.reads().unwrap().read(&[1, 2, 3, 4]).unwrap();
     assert_eq!(traffic(&*layer), [2, 13, 5, 2]);
-    // A TRIM changes an entry, which is written back over an old translation page: it is read.
+    // The TRIM changes the entry of page 4 in memory. The reads of four other pages replace that
+    // entry. Its old translation page is read then, since it holds other entries too, and a new one
+    // is programmed.
     layer.trim(&[4]).unwrap();
     layer.reads().unwrap().read(&[8, 9, 10, 11]).unwrap();
     assert_eq!(traffic(&*layer), [3, 17, 6, 3]);

@@ -34,7 +34,7 @@ struct Joint {
     valid: Vec<u32>,
     #[snapshot(table)]
     class: Vec<u8>,
-    /// The first block of each plane that was reported.
+    /// The number of the first block of each plane whose blocks the scheme was shown.
     #[snapshot(skip)]
     planes: Vec<BlockId>,
     looks: u64,

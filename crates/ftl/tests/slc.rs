@@ -206,7 +206,8 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
         assert_eq!((map.free_blocks(0), map.has_ended()), (0, false));
         (7..folds).for_each(|_| fold(&mut *map));
         if !map.has_ended() {
-            // The pages of the next fold find no room, and neither do those of a normal block.
+            // There is no room for the pages of another fold, nor for those of a normal block that
+            // would be collected: neither can begin.
             assert!(!map.slc().unwrap().can_fold(0, 2));
             assert_eq!(map.begin_collection(0).unwrap(), None);
         }
@@ -242,8 +243,9 @@ fn a_write_that_waits_for_a_fold_closes_no_block() {
     assert_eq!(map.blocks_for_host(0), map.free_blocks(0));
 }
 
-/// No block waits to be folded while the only one is folded, and the region has no room: a write
-/// waits for the end of the fold.
+/// The region has only one SLC block, and that block is being folded. So no full block is left to
+/// fold, and no SLC block can take a write. If the region makes writes wait, a write waits for the
+/// end of the fold.
 #[test]
 fn a_write_waits_for_the_fold_under_way() {
     for blocks in [SlcBlocks::Static(1), SlcBlocks::Dynamic { keep: 2, most: 1 }] {

@@ -39,7 +39,8 @@ impl PageTimes {
         Self { times, kinds: ns.len() }
     }
 
-    /// Reads `25us`, or the times of two to four kinds: `48us/76us/135us/228us`.
+    /// Reads one time for all pages, `25us`, or one time for each of two to four kinds of pages:
+    /// `48us/76us/135us/228us`.
     ///
     /// # Errors
     /// There are more than [`MOST_KINDS`] times, or a time has no unit.

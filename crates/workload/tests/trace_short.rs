@@ -169,7 +169,8 @@ fn reads_and_discards_of_parts_of_pages_are_not_short() {
 
 #[test]
 fn short_writes_and_flushes_of_a_long_file_are_those_from_memory() {
-    // There are more commands than are expanded ahead of the batches, and two of three are short.
+    // A pass has more page commands than a replay expands at once. Two of the three pages of each
+    // write are short: only a part of the page is written.
     let folder = tempfile::tempdir().unwrap();
     let requests: Vec<Request> = (0..30_000)
         .flat_map(|i| [write(i * 7919 % 1000 * 4096 + 512, 10_000), Request::flush(0, 0)])

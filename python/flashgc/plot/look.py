@@ -126,7 +126,7 @@ def rc_params(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1
     return _settings(_chosen(medium, columns))
 
 
-#: The settings that are the same for every medium.
+#: The file of the Matplotlib settings that are the same for paper and screen.
 _FIXED = Path(__file__).with_suffix(".mplstyle")
 
 

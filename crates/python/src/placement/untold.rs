@@ -52,8 +52,8 @@ impl Untold {
     /// The most host writes that may wait: their pages and classes fill 100 MB.
     const MOST: u64 = 1 << 24;
 
-    /// Reads from `owner.every` how many host writes wait. `None` if `owner` has no `every` and
-    /// gets each event at once.
+    /// Reads `owner.every`, the number of host writes from one report of events to the next. `None`
+    /// if `owner` has no `every`: then each event is reported at once.
     ///
     /// # Errors
     /// `every` is no valid number.

@@ -86,7 +86,7 @@ class Rung:
 class Skipped:
     """Impossible combinations with the same kind of reason."""
 
-    #: The reason of the first of them.
+    #: Why the first of these combinations is impossible.
     reason: str
     count: int
 
