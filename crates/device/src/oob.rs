@@ -34,7 +34,7 @@ pub(crate) struct Oob {
     pub(crate) data: u32,
 }
 
-/// What is found at the place of an out-of-band record.
+/// The content found at the place of an out-of-band record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// No record was written there, or recovery has erased it.

@@ -86,7 +86,7 @@ class Rung:
 class Skipped:
     """Impossible combinations with the same kind of reason."""
 
-    #: Why the first of these combinations is impossible.
+    #: The reason why the first of these combinations is impossible.
     reason: str
     count: int
 
