@@ -99,8 +99,8 @@ def verdict(play: Play, printed: list[str]) -> int:
     ]
     if "@@ end" not in printed:
         wrong.append("the guest did not come to its end")
-    if "I/O Error" in whole:
-        wrong.append("the drive refused what the kernel sent")
+    refused = [line for line in printed if "I/O Error" in line]
+    wrong += [f"the drive refused what the kernel sent: {line}" for line in refused[:3]]
     wrong += [what for what, texts in play.wanted if not any(text in whole for text in texts)]
     for what in wrong:
         print(f"error: {what}", file=sys.stderr)
