@@ -6,7 +6,7 @@ use std::fmt;
 use crate::naming::{self, Keywords, Names};
 
 /// A wrong name or parameter: the fault in one line, and a hint. Both may contain options that
-/// [`naming`](crate::naming) marks. The error, written as text, shows these options as keywords:
+/// [`naming`] marks. The error, written as text, shows these options as keywords:
 /// `gc_low=3`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.said(&Keywords))]

@@ -56,8 +56,8 @@ impl LentMemory {
 /// Views are read-only and always current; they cost nothing to read and are never copied.
 #[pyclass(frozen, module = "flashgc", name = "Blocks")]
 pub(crate) struct Blocks {
-    /// numpy uint16, one entry a block: valid pages, with 0x8000 added where the block may not be
-    /// picked (it is open or erased), so that a minimum search needs no second look.
+    /// numpy uint16, one entry a block: valid pages. 0x8000 is added if the block is open or erased and
+    /// so cannot be picked: its value is then larger than that of any other block.
     #[pyo3(get)]
     valid: Py<PyAny>,
     /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.
@@ -87,7 +87,7 @@ pub(crate) struct Blocks {
     /// Pages a block.
     #[pyo3(get)]
     pages_per_block: u32,
-    /// The number in the drive of block 0 of these: other than 0 in the later planes of a drive.
+    /// The number in the drive of the first of these blocks: 0 in the first plane, and larger in others.
     #[pyo3(get)]
     first: u32,
     len: u32,
