@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Files that are generated from the declarations of options and of results.
 MADE = {
     "python/flashgc/keywords.py",
-    *(f"python/flashgc/results/parts/{name}.py" for name in ("clock", "counts", "host")),
-    *(f"python/flashgc/results/parts/{name}.py" for name in ("life", "run", "trace")),
+    *(str(path.relative_to(ROOT)) for path in ROOT.glob("python/flashgc/results/parts/[a-z]*.py")),
 }
 
 #: The maximum number of lines of a file that people write.

@@ -8,6 +8,8 @@ are up to date.
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import sys
 import textwrap
@@ -15,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flashgc import _core
 from flashgc.registry import listing
 from keywords import write
 
@@ -33,16 +36,9 @@ _TEXTS = {
     "counts": "The counts of results, in the measured parts of all runs.",
     "run": "The parts that every result has.",
     "life": "The wear of the flash: its busy time, and the life of drives with an endurance.",
-    "host": "What a host, its hints, its streams and its page cache add to a result.",
-    "clock": "What only drives with a clock have: response times, and the activity of the drive.",
+    "host": "The parts of a host: its traffic, its hints, its streams and its page cache.",
+    "clock": "The parts of drives with a clock: response times, and the activity of the drive.",
     "trace": "The statistics of a trace, and its replays.",
-}
-_IMPORTS = {
-    r"\bMapping\[": "from collections.abc import Mapping",
-    r"@dataclass": "from dataclasses import dataclass",
-    r"\bfield\(": "from dataclasses import dataclass, field",
-    r"\bresults\.": "\nfrom flashgc import results",
-    r"\bcounts\.": "\nfrom flashgc.results.parts import counts",
 }
 #: Types of plain values, in Rust and in Python.
 _VALUES = {
@@ -60,12 +56,6 @@ _OWN = {"page_amplification", "timed", "groups"}
 _Entry = Mapping[str, Any]
 
 
-_TWICE = (
-    ("import results\n\n", "import results\n"),
-    ("import dataclass\nfrom dataclasses import dataclass,", "import dataclass,"),
-)
-
-
 class Parts:
     """The classes of all parts."""
 
@@ -80,11 +70,7 @@ class Parts:
         for name, text in _TEXTS.items():
             classes = self._counts() if name == "counts" else self._classes(self.parts[name])
             body = "".join(classes)
-            lines = (line for sign, line in _IMPORTS.items() if re.search(sign, body, re.DOTALL))
-            imports = "".join(f"{line}\n" for line in lines)
-            for twice, once in _TWICE:
-                imports = imports.replace(twice, once)
-            yield name, _HEADER.format(text=text, imports=imports) + body
+            yield name, _HEADER.format(text=text, imports=_imports(body)) + body
 
     def texts(self) -> dict[str, dict[str, str]]:
         """The texts of the fields of each class."""
@@ -164,6 +150,15 @@ _HIDDEN = {
 }  # fmt: skip
 
 
+def _imports(body: str) -> str:
+    """The imports of a module with this body, each line with its end."""
+    standard = ["from collections.abc import Mapping"] * ("Mapping[" in body)
+    standard.append("from dataclasses import dataclass" + ", field" * (" = field(" in body))
+    ours = ["from flashgc import results"] * bool(re.search(r"\bresults\.[A-Z]", body))
+    ours += ["from flashgc.results.parts import counts"] * bool(re.search(r"\bcounts\.[A-Z]", body))
+    return "".join(f"{line}\n" for line in (*standard, *[""] * bool(ours), *ours))
+
+
 def _counted(kind: str) -> str:
     return re.sub(r"^NamedCounts<(\w+)>$", r"\1", kind)
 
@@ -193,7 +188,13 @@ def _wrapped(text: str, before: str) -> str:
 
 def declared() -> Parts:
     """The parts as the engine declares them."""
-    return Parts(listing()["counts"], listing()["parts"])
+    return Parts(listing()["counts"], json.loads(_core.result_parts()))
+
+
+@functools.cache
+def texts() -> dict[str, dict[str, str]]:
+    """The texts of the fields of each class."""
+    return declared().texts()
 
 
 def main(arguments: list[str]) -> int:

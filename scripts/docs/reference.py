@@ -172,7 +172,7 @@ def _described(path: str, thing: object) -> list[str]:
         return []
     parts = [f"## `{path}{_signature(thing)}`\n\n{_markdown(inspect.getdoc(thing) or '')}"]
     if dataclasses.is_dataclass(thing):
-        texts = parts_of_results.declared().texts()
+        texts = parts_of_results.texts()
         fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
         above = [base.__name__ for base in thing.__mro__ if "results.parts" in base.__module__]
         declared = {field: text for name in above for field, text in texts[name].items()}

@@ -91,7 +91,6 @@ pub fn everything() -> Value {
         "arrivals": arrivals().iter().map(|info| entry(
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "counts": counts(),
-        "parts": parts(),
         "fills": Fill::names().collect::<Vec<_>>(),
     })
 }
@@ -127,7 +126,7 @@ fn counts() -> Value {
 /// Returns the parts of results and of the statistics of traces, by the Python module that has
 /// them. Each part has the name of its Python class. The fields of a part without a name belong to
 /// the part that contains it.
-fn parts() -> Value {
+pub fn parts() -> Value {
     fn named<T: Described>(name: &str) -> Value {
         let field = |&Field { name, kind, text, is_flat, is_optional }: &Field| json!({ "name": name, "type": kind, "text": text, "flat": is_flat, "optional": is_optional });
         json!({

@@ -94,7 +94,7 @@ mod _core {
     #[pymodule_export]
     use super::{choose_mutant, mutants};
     #[pymodule_export]
-    use super::{finding_rules, options, registry, suggest, version};
+    use super::{finding_rules, options, registry, result_parts, suggest, version};
 }
 
 /// The version that results carry.
@@ -107,6 +107,12 @@ fn version() -> &'static str {
 #[pyfunction]
 fn registry() -> String {
     flashgc_experiment::listing::everything().to_string()
+}
+
+/// The parts of results with their fields, as JSON, from which `make docs` writes their Python types.
+#[pyfunction]
+fn result_parts() -> String {
+    flashgc_experiment::listing::parts().to_string()
 }
 
 /// Every option of an experiment with its section, kind, default, help and drives, as JSON.

@@ -1,4 +1,4 @@
-"""What only drives with a clock have: response times, and the activity of the drive.
+"""The parts of drives with a clock: response times, and the activity of the drive.
 
 Written by ``make docs`` from the declarations in the engine; edit those instead.
 """

@@ -1,4 +1,4 @@
-"""What a host, its hints, its streams and its page cache add to a result.
+"""The parts of a host: its traffic, its hints, its streams and its page cache.
 
 Written by ``make docs`` from the declarations in the engine; edit those instead.
 """
