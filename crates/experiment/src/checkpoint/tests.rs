@@ -211,7 +211,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (115_392, 0xcc1f860f5c95c116),
         (118_796, 0x54964deec0f6a771),
     ];
-    assert_eq!((FORMAT, digests), (21, recorded));
+    assert_eq!((FORMAT, digests), (22, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

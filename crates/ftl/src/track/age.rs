@@ -99,8 +99,8 @@ impl Ages {
         self.collected = time;
     }
 
-    /// Called before a pick. Returns `true` if the ages of all blocks changed, because there was
-    /// another collection since the pick before.
+    /// Called before a pick. Returns `true` if blocks became younger, because there was another
+    /// collection since the pick before.
     #[inline(always)]
     pub fn settle(&mut self) -> bool {
         let former = std::mem::replace(&mut self.from, self.collected);

@@ -5,7 +5,7 @@ use flashgc_base::fail_if;
 use flashgc_base::snapshot::{State, Value};
 
 use super::{Origin, Tracker};
-use crate::blocks::{BlockId, BlockTable};
+use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::{Geometry, UNMAPPED};
 use flashgc_base::table::{bytes_of, prefetch, tree_levels};
 
@@ -30,7 +30,7 @@ const ROUNDING: f64 = 4e-15;
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// The score that picks compare.
-    value: f64,
+    pub(crate) value: f64,
     /// Like `value`, but with the true age even if it is below 1. Growth counts from here, so the
     /// growing `floor` is never above the score of such a young block.
     floor: f64,
@@ -123,6 +123,17 @@ impl Course {
     }
 }
 
+/// The way in which the scores of blocks to which nothing happened have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shift {
+    /// They have not.
+    None,
+    /// None has risen.
+    Down,
+    /// Some may have risen.
+    Any,
+}
+
 /// A policy's data about the blocks, and the score that it computes from them. The largest score is
 /// picked.
 #[allow(unused_variables)] // the names say what an implementation is told
@@ -191,12 +202,39 @@ pub trait Score: State + Send {
     /// `block` was picked, and will be erased before the next pick if it was ever programmed.
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {}
 
-    /// Called before a pick. Returns `true` if even the scores of blocks to which nothing happened
-    /// have changed.
-    fn settle(&mut self, blocks: &BlockTable) -> bool {
-        false
+    /// Called before a pick. Returns how the scores of blocks to which nothing happened have
+    /// changed.
+    fn settle(&mut self, blocks: &BlockTable) -> Shift {
+        Shift::None
+    }
+
+    /// `true` if [`Score::most`] bounds the score.
+    const IS_BOUNDED: bool = false;
+
+    /// Returns a bound on the score of a candidate closed at `closed`, up to the time `until`, if it
+    /// loses pages until `valid` of them are valid, or fewer pages. The bound never falls with
+    /// `until`, nor with fewer valid pages.
+    fn most(
+        &self,
+        blocks: &BlockTable,
+        block: BlockId,
+        valid: u16,
+        closed: u64,
+        until: u64,
+    ) -> f64 {
+        f64::INFINITY
     }
 }
+
+/// One of this many blocks, at least, has the least score of the tree or a better one when the
+/// tree is made.
+const INSIDE: usize = 64;
+
+/// The limits of blocks hold until one of this many blocks' pages has been programmed.
+const SPELLS: u64 = 8;
+
+/// The limit of a block that is in the tree with any number of valid pages.
+const ALWAYS: u16 = u16::MAX;
 
 /// A tournament tree whose nodes know how long they hold: a kinetic tournament.
 ///
@@ -204,7 +242,13 @@ pub trait Score: State + Send {
 /// pass it. The courses give that time. When a page dies, its block is compared with the winner of
 /// its group, and goes on up only while it wins. A node is outdated if its time is over, or if its
 /// winner was taken or fell back. It is made anew when a node above it is. The root is made anew
-/// before the next pick. The tree takes 10 bytes a block, beside the data of the score.
+/// before the next pick.
+///
+/// Blocks that cannot be picked soon stay out of the tree, and most pages die on them. A block is
+/// in it while its valid pages are fewer than its limit. Before a limit is reached, the score of
+/// the block is below `least` until the clock is `until`. When that time comes, or when the best
+/// block of the tree is below `least`, a new `least` is taken from the scores of all blocks, and
+/// all limits with it. The tree takes 12 bytes a block, beside the data of the score.
 ///
 /// Equal scores: the score's rule of ties, then the block erased less often, then the one closed
 /// earlier, then the lower number.
@@ -217,6 +261,13 @@ pub struct Kinetic<S> {
     /// The levels of the tree, from groups of blocks up to the root.
     #[snapshot(tables)]
     levels: Vec<Vec<Node>>,
+    /// A block with at least as many valid pages is not in the tree.
+    #[snapshot(table)]
+    limits: Vec<u16>,
+    /// A score that the best block of the tree has, or exceeds.
+    least: f64,
+    /// The clock until which the limits hold.
+    until: u64,
     #[snapshot(skip)]
     offset_bits: u32,
 }
@@ -266,7 +317,16 @@ impl<S: Score> Kinetic<S> {
         let sizes = tree_levels(blocks.len(), FAN);
         let levels = sizes.into_iter().map(|size| vec![Node::EMPTY; size]).collect();
         let offset_bits = blocks.pages_per_block().next_power_of_two().trailing_zeros();
-        Self { score, closed: vec![0; blocks.len() as usize], levels, offset_bits }
+        let count = blocks.len() as usize;
+        Self {
+            score,
+            closed: vec![0; count],
+            levels,
+            limits: vec![ALWAYS; count],
+            least: 0.0,
+            until: if S::IS_BOUNDED { 0 } else { NEVER },
+            offset_bits,
+        }
     }
 
     /// The best candidate, once the tree is settled.
@@ -277,8 +337,55 @@ impl<S: Score> Kinetic<S> {
 
     /// Finds the best candidate by a look at every block: the tree must agree with it.
     pub fn scan(&self, blocks: &BlockTable) -> Option<BlockId> {
-        let best = self.best_of(blocks, 0..blocks.len(), blocks.clock());
+        let best = self.best_of(blocks, 0..blocks.len(), blocks.clock(), |_| true);
         best.map(|(block, _)| block)
+    }
+
+    /// Returns `true` if `block` is in the tree.
+    #[inline(always)]
+    fn holds(&self, blocks: &BlockTable, block: BlockId) -> bool {
+        let count = blocks.masked_count(block);
+        count < self.limits[block as usize] && count < NOT_A_CANDIDATE
+    }
+
+    /// The limit of `block`: the fewest valid pages with which its score stays below `least`.
+    fn limit(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+        let closed = self.closed[block as usize];
+        let stays_out =
+            |valid: u16| self.score.most(blocks, block, valid, closed, self.until) < self.least;
+        let full = blocks.pages_per_block() as u16;
+        if !S::IS_BOUNDED || !stays_out(full) {
+            return ALWAYS;
+        }
+        let (mut below, mut limit) = (0, full);
+        while below < limit {
+            let middle = below + (limit - below) / 2;
+            if stays_out(middle) {
+                limit = middle;
+            } else {
+                below = middle + 1;
+            }
+        }
+        limit
+    }
+
+    /// Finds `least` and all limits anew. All nodes are outdated then.
+    fn set_limits(&mut self, blocks: &BlockTable) {
+        let now = blocks.clock();
+        let candidates = (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
+        let mut scores: Vec<f64> =
+            candidates.clone().map(|block| self.course(blocks, block, now).value).collect();
+        let inside = scores.len() / INSIDE;
+        self.until =
+            now + u64::from(blocks.len()) * u64::from(blocks.pages_per_block()) / SPELLS + 1;
+        self.least = match scores.len() {
+            0 => 0.0,
+            _ => *scores.select_nth_unstable_by(inside, |a, b| b.total_cmp(a)).1,
+        };
+        for block in candidates {
+            self.limits[block as usize] = self.limit(blocks, block);
+        }
+        self.levels.iter_mut().flatten().for_each(|node| node.until = 0);
     }
 
     #[inline(always)]
@@ -301,9 +408,10 @@ impl<S: Score> Kinetic<S> {
         blocks: &BlockTable,
         range: std::ops::Range<u32>,
         now: u64,
+        takes_part: impl Fn(BlockId) -> bool,
     ) -> Option<(BlockId, Course)> {
         let mut best: Option<(BlockId, Course)> = None;
-        for block in range.filter(|&block| blocks.is_candidate(block)) {
+        for block in range.filter(|&block| blocks.is_candidate(block) && takes_part(block)) {
             let course = self.course(blocks, block, now);
             let first = best.is_none_or(|(held, winner)| {
                 self.before(blocks, (block, course.value), (held, winner.value))
@@ -365,6 +473,20 @@ impl<S: Score> Kinetic<S> {
         }
     }
 
+    /// Makes the root anew if it is outdated.
+    fn renew_root(&mut self, blocks: &BlockTable, now: u64) {
+        let top = self.levels.len() - 1;
+        if self.levels[top][0].until <= now {
+            self.renew(blocks, top, 0, now);
+        }
+    }
+
+    /// Returns `true` if no block outside the tree is better than the root's winner.
+    fn is_known(&self, blocks: &BlockTable, now: u64) -> bool {
+        let best = self.first().map(|block| self.course(blocks, block, now).value);
+        best.is_some_and(|value| value >= self.least)
+    }
+
     fn renew(&mut self, blocks: &BlockTable, level: usize, index: usize, now: u64) {
         let mut entrants = [(NONE, Course::constant(0.0)); FAN];
         let mut count = 0;
@@ -372,7 +494,7 @@ impl<S: Score> Kinetic<S> {
         let first = index * FAN;
         if level == 0 {
             let last = (first + FAN).min(blocks.len() as usize);
-            for block in (first as u32..last as u32).filter(|&block| blocks.is_candidate(block)) {
+            for block in (first as u32..last as u32).filter(|&block| self.holds(blocks, block)) {
                 entrants[count] = (block, self.course(blocks, block, now));
                 count += 1;
             }
@@ -418,7 +540,8 @@ impl<S: Score> Tracker for Kinetic<S> {
     /// Bytes of the tree alone, without those of the score.
     fn bytes(shape: &Geometry) -> u64 {
         let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
-        bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes)
+        let blocks = shape.blocks() as usize;
+        bytes_of::<u64>(blocks) + bytes_of::<u16>(blocks) + bytes_of::<Node>(nodes)
     }
 
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
@@ -429,16 +552,24 @@ impl<S: Score> Tracker for Kinetic<S> {
         }
         if self.score.falls() {
             let now = blocks.clock();
-            dead().for_each(|block| self.outdate(block, now));
+            for block in dead() {
+                if self.holds(blocks, block) {
+                    self.outdate(block, now);
+                }
+            }
         }
         for (index, &ppn) in old.iter().enumerate() {
             if let Some(&ahead) = old.get(index + AHEAD) {
                 let block = (ahead >> bits) as usize;
-                prefetch(&self.closed, block);
-                self.score.fetch(block);
+                if S::IS_BOUNDED {
+                    prefetch(&self.limits, block);
+                } else {
+                    prefetch(&self.closed, block);
+                    self.score.fetch(block);
+                }
             }
             let block = ppn >> bits;
-            if ppn != UNMAPPED && blocks.is_candidate(block) {
+            if ppn != UNMAPPED && self.holds(blocks, block) {
                 self.improved(blocks, block);
             }
         }
@@ -464,7 +595,10 @@ impl<S: Score> Tracker for Kinetic<S> {
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         self.closed[block as usize] = blocks.clock();
         self.score.closed(blocks, block);
-        self.improved(blocks, block);
+        self.limits[block as usize] = self.limit(blocks, block);
+        if self.holds(blocks, block) {
+            self.improved(blocks, block);
+        }
     }
 
     fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -472,7 +606,9 @@ impl<S: Score> Tracker for Kinetic<S> {
     }
 
     fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
-        self.improved(blocks, block);
+        if self.holds(blocks, block) {
+            self.improved(blocks, block);
+        }
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -481,13 +617,17 @@ impl<S: Score> Tracker for Kinetic<S> {
     }
 
     fn settle(&mut self, blocks: &BlockTable) {
-        if self.score.settle(blocks) {
+        let now = blocks.clock();
+        let shift = self.score.settle(blocks);
+        if S::IS_BOUNDED && (shift == Shift::Any || now >= self.until) {
+            self.set_limits(blocks);
+        } else if shift != Shift::None {
             self.levels.iter_mut().flatten().for_each(|node| node.until = 0);
         }
-        let now = blocks.clock();
-        let top = self.levels.len() - 1;
-        if self.levels[top][0].until <= now {
-            self.renew(blocks, top, 0, now);
+        self.renew_root(blocks, now);
+        if S::IS_BOUNDED && blocks.candidates() > 0 && !self.is_known(blocks, now) {
+            self.set_limits(blocks);
+            self.renew_root(blocks, now);
         }
     }
 
@@ -498,7 +638,8 @@ impl<S: Score> Tracker for Kinetic<S> {
             span *= FAN as u32;
             for (index, node) in (0..).zip(level).filter(|(_, node)| node.until > now) {
                 let last = ((index + 1) * span).min(blocks.len());
-                let best = self.best_of(blocks, index * span..last, now);
+                let holds = |block| self.holds(blocks, block);
+                let best = self.best_of(blocks, index * span..last, now, holds);
                 let best = best.map_or(NONE, |(block, _)| block);
                 fail_if!(
                     best != node.winner,

@@ -12,7 +12,7 @@ mod window;
 
 pub use age::{AgeBasis, Ages};
 pub use close_order::CloseOrder;
-pub use kinetic::{Course, Kinetic, Score};
+pub use kinetic::{Course, Kinetic, Score, Shift};
 pub use least::{Least, Rank, Ties, Valid};
 pub use regions::{Region, Regions};
 pub use second_chance::SecondChance;

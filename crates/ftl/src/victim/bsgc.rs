@@ -29,7 +29,7 @@
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
-use crate::track::{Course, Score};
+use crate::track::{Course, Score, Shift};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::{bytes_of, prefetch};
@@ -92,6 +92,23 @@ impl Scored for Bsgc {
     }
 }
 
+impl Bsgc {
+    /// The score of `block` with `valid` valid pages.
+    #[inline(always)]
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
+        let Past { erased, interval, kept } = self.past[block as usize];
+        let kept = if self.live { 0.5 * (valid + kept) } else { kept };
+        let least = if self.absolute { 0 } else { self.least_erases };
+        let wear = 1 + blocks.erase_count(block) - least;
+        let since = if self.literal { 0 } else { erased };
+        let interval = if self.since_erase { 0.0 } else { interval };
+        let time = (now - since) as f64 + interval;
+        let cost = valid * (b - kept).max(1.0) * f64::from(wear);
+        Course::linear((b - valid) * b, time, cost)
+    }
+}
+
 impl Score for Bsgc {
     fn bytes(&self, shape: &Geometry) -> u64 {
         bytes_of::<Past>(shape.blocks() as usize)
@@ -103,16 +120,13 @@ impl Score for Bsgc {
 
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, _: u64, now: u64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        let Past { erased, interval, kept } = self.past[block as usize];
-        let kept = if self.live { 0.5 * (valid + kept) } else { kept };
-        let least = if self.absolute { 0 } else { self.least_erases };
-        let wear = 1 + blocks.erase_count(block) - least;
-        let since = if self.literal { 0 } else { erased };
-        let interval = if self.since_erase { 0.0 } else { interval };
-        let time = (now - since) as f64 + interval;
-        let cost = valid * (b - kept).max(1.0) * f64::from(wear);
-        Course::linear((b - valid) * b, time, cost)
+        self.with_valid(blocks, block, blocks.valid(block), now)
+    }
+
+    const IS_BOUNDED: bool = true;
+
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+        self.with_valid(blocks, block, valid, until).value
     }
 
     #[inline(always)]
@@ -136,13 +150,16 @@ impl Score for Bsgc {
         self.least_worn -= u32::from(erases == self.least_erases);
     }
 
-    fn settle(&mut self, blocks: &BlockTable) -> bool {
+    fn settle(&mut self, blocks: &BlockTable) -> Shift {
         if self.least_worn > 0 {
-            return false;
+            return Shift::None;
         }
         let least = blocks.erase_counts().iter().copied().min().unwrap_or_default();
         let worn = blocks.erase_counts().iter().filter(|&&count| count == least).count();
         self.least_worn = worn as u32;
-        std::mem::replace(&mut self.least_erases, least) != least
+        match std::mem::replace(&mut self.least_erases, least) == least {
+            true => Shift::None,
+            false => Shift::Any,
+        }
     }
 }

@@ -19,7 +19,7 @@
 //! Chiang and Chang, Journal of Systems and Software 1999, as Kim and Kwak, 2016 (BSGC), state it
 //! in section II.2.
 
-use super::{Aged, Scored};
+use super::{Aged, PageCounts, Scored};
 use crate::blocks::{BlockId, BlockTable};
 use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
@@ -56,8 +56,8 @@ impl Aged for Cat {
     }
 
     #[inline(always)]
-    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, counts: PageCounts, age: f64) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(counts.valid));
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
         let (gain, cost) = (b - valid, valid * wear);
         match self.log {

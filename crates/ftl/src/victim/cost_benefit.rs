@@ -23,7 +23,7 @@
 //! and II.3 (`last_collection`). Papers that call the age "logarithmic" or map it through steps of
 //! powers of two are the reason for `weigh=log`.
 
-use super::{Aged, Scored};
+use super::{Aged, PageCounts, Scored};
 use crate::blocks::{BlockId, BlockTable};
 use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
@@ -79,8 +79,8 @@ impl Aged for CostBenefit {
     }
 
     #[inline(always)]
-    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
+    fn of_age(&self, blocks: &BlockTable, _: BlockId, counts: PageCounts, age: f64) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(counts.valid));
         let invalid = b - valid;
         let (gain, cost) = match self.form {
             Form::Kawaguchi => (invalid, 2.0 * valid),

@@ -88,7 +88,20 @@ impl VictimPolicy for DChoices {
         self.stored.extend(self.best[1..].iter().map(|&(_, block)| block));
         Some(self.best[0].1)
     }
+
+    fn guess(&self, blocks: &BlockTable, (): &(), rng: &Stream) -> Option<BlockId> {
+        if self.draws > FEW {
+            return None;
+        }
+        let mut rng = rng.clone();
+        let drawn = (0..self.draws).map(|_| rng.below(blocks.len()));
+        let all = drawn.chain(self.stored.iter().copied().take(FEW as usize));
+        all.min_by_key(|&block| blocks.masked_count(block))
+    }
 }
+
+/// The most draws that a guess repeats.
+const FEW: u32 = 32;
 
 impl DChoices {
     /// Keeps `block` if it is among the best so far. Among equal blocks, the one offered first

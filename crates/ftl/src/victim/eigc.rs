@@ -52,6 +52,18 @@ impl Scored for Eigc {
     }
 }
 
+impl Eigc {
+    /// The score of `block` with `valid` valid pages.
+    #[inline(always)]
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
+        let (since, kept) = self.erased[block as usize];
+        let wear = f64::from(blocks.erase_count(block)) + 1.0;
+        let cost = valid * (b - kept).max(1.0) * wear;
+        Course::linear((b - valid) * b, (now - since) as f64, cost)
+    }
+}
+
 impl Score for Eigc {
     fn bytes(&self, shape: &Geometry) -> u64 {
         bytes_of::<(u64, f64)>(shape.blocks() as usize)
@@ -63,11 +75,13 @@ impl Score for Eigc {
 
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, _: u64, now: u64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        let (since, kept) = self.erased[block as usize];
-        let wear = f64::from(blocks.erase_count(block)) + 1.0;
-        let cost = valid * (b - kept).max(1.0) * wear;
-        Course::linear((b - valid) * b, (now - since) as f64, cost)
+        self.with_valid(blocks, block, blocks.valid(block), now)
+    }
+
+    const IS_BOUNDED: bool = true;
+
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+        self.with_valid(blocks, block, valid, until).value
     }
 
     #[inline(always)]

@@ -46,4 +46,8 @@ impl VictimPolicy for Greedy {
     fn pick(&mut self, blocks: &BlockTable, least: &Least, _: &mut Stream) -> Option<BlockId> {
         least.first(blocks)
     }
+
+    fn guess(&self, blocks: &BlockTable, least: &Least, _: &Stream) -> Option<BlockId> {
+        least.first(blocks)
+    }
 }

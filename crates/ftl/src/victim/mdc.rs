@@ -61,6 +61,16 @@ impl Scored for Mdc {
     }
 }
 
+impl Mdc {
+    /// The score of `block` with `valid` valid pages.
+    #[inline(always)]
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
+        let age = now.saturating_sub(self.blocks[block as usize].mean()) as f64;
+        Course::linear((b - valid) * (b - valid), age, b * valid)
+    }
+}
+
 impl Score for Mdc {
     const FOLLOWS_ORIGINS: bool = true;
 
@@ -76,9 +86,13 @@ impl Score for Mdc {
 
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, _: u64, now: u64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        let age = now.saturating_sub(self.blocks[block as usize].mean()) as f64;
-        Course::linear((b - valid) * (b - valid), age, b * valid)
+        self.with_valid(blocks, block, blocks.valid(block), now)
+    }
+
+    const IS_BOUNDED: bool = true;
+
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+        self.with_valid(blocks, block, valid, until).value
     }
 
     #[inline(always)]

@@ -27,7 +27,7 @@ pub mod z_greedy;
 
 pub use by_placement::ByPlacement;
 pub use external::{External, ExternalPick, MakePick};
-pub use scored::{Aged, Scored};
+pub use scored::{Aged, PageCounts, Scored};
 
 use flashgc_base::snapshot::State;
 
@@ -42,6 +42,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 ///
 /// A policy reads the block table and its tracker and returns one candidate; the engine does the
 /// rest. A policy keeps no state about blocks that the engine could keep for it.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait VictimPolicy: State + Send + Sized + 'static {
     /// The tracker that the engine keeps up to date for this policy; `()` for none.
     type Tracker: Tracker;
@@ -85,6 +86,12 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
         tracker: &Self::Tracker,
         rng: &mut Stream,
     ) -> Option<BlockId>;
+
+    /// A guess at the next pick, from what is known now. Its data are fetched ahead, so a wrong
+    /// guess costs only time. `None` if a guess would take long.
+    fn guess(&self, blocks: &BlockTable, tracker: &Self::Tracker, rng: &Stream) -> Option<BlockId> {
+        None
+    }
 }
 
 /// Draws a candidate at random, each as likely as the others. Draws blocks until one is a

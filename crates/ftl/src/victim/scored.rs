@@ -7,7 +7,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::remembers::Remembers;
-use crate::track::{Ages, Course, Kinetic, Score, Tracker};
+use crate::track::{Ages, Course, Kinetic, Score, Shift, Tracker};
 use flashgc_base::snapshot::State;
 
 /// A policy that is only a score: the block with the largest score is picked.
@@ -47,6 +47,17 @@ impl<S: Scored> VictimPolicy for S {
     fn pick(&mut self, _: &BlockTable, best: &Kinetic<S>, _: &mut Stream) -> Option<BlockId> {
         best.first()
     }
+
+    fn guess(&self, _: &BlockTable, best: &Kinetic<S>, _: &Stream) -> Option<BlockId> {
+        best.first()
+    }
+}
+
+/// The pages of a block on which its score depends.
+#[derive(Clone, Copy, Debug)]
+pub struct PageCounts {
+    pub(super) valid: u16,
+    pub(super) zombies: u16,
 }
 
 /// A score that depends only on a block's age and its present counts.
@@ -61,8 +72,9 @@ pub trait Aged: State + Send {
     /// Returns the ages, to be kept up to date.
     fn ages_mut(&mut self) -> &mut Ages;
 
-    /// Returns the score of a candidate of this age, as [`Score::course`] does.
-    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course;
+    /// Returns the score of a candidate of this age with `valid` valid pages and `zombies` zombies,
+    /// as [`Score::course`] does.
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, counts: PageCounts, age: f64) -> Course;
 
     /// Returns the order of equal scores, as [`Score::tie`] does.
     #[inline(always)]
@@ -84,7 +96,24 @@ impl<A: Aged> Score for A {
 
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
-        self.of_age(blocks, block, self.ages().at(block, closed, now))
+        let (valid, zombies) = (blocks.valid(block), blocks.zombies(block));
+        let age = self.ages().at(block, closed, now);
+        self.of_age(blocks, block, PageCounts { valid, zombies }, age)
+    }
+
+    const IS_BOUNDED: bool = true;
+
+    fn most(
+        &self,
+        blocks: &BlockTable,
+        block: BlockId,
+        valid: u16,
+        closed: u64,
+        until: u64,
+    ) -> f64 {
+        // Pages that die make a block younger, if anything. Zombies lower a score.
+        let age = self.ages().at(block, closed, until);
+        self.of_age(blocks, block, PageCounts { valid, zombies: 0 }, age).value
     }
 
     #[inline(always)]
@@ -108,7 +137,7 @@ impl<A: Aged> Score for A {
         }
     }
 
-    fn settle(&mut self, _: &BlockTable) -> bool {
-        self.ages_mut().settle()
+    fn settle(&mut self, _: &BlockTable) -> Shift {
+        if self.ages_mut().settle() { Shift::Down } else { Shift::None }
     }
 }

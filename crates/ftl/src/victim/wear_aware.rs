@@ -21,7 +21,7 @@
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::remembers::Remembers;
-use crate::track::{Course, Score};
+use crate::track::{Course, Score, Shift};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
@@ -49,6 +49,20 @@ impl Scored for WearAware {
     }
 }
 
+impl WearAware {
+    /// The score of `block` with `valid` valid pages.
+    #[inline(always)]
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16) -> Course {
+        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
+        if valid == b {
+            return Course::constant(0.0);
+        }
+        let wear = f64::from(blocks.erase_count(block)) / (1.0 + f64::from(self.most_erases));
+        // The score is 1 minus the index, which is below 1 here because the wear never reaches 1.
+        Course::constant(1.0 - ((1.0 - self.lambda) * (valid / b) + self.lambda * wear))
+    }
+}
+
 impl Score for WearAware {
     fn start(&mut self, blocks: &BlockTable) {
         self.most_erases = blocks.erase_counts().iter().copied().max().unwrap_or_default();
@@ -57,13 +71,13 @@ impl Score for WearAware {
 
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, _: u64, _: u64) -> Course {
-        let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        if valid == b {
-            return Course::constant(0.0);
-        }
-        let wear = f64::from(blocks.erase_count(block)) / (1.0 + f64::from(self.most_erases));
-        // The score is 1 minus the index, which is below 1 here because the wear never reaches 1.
-        Course::constant(1.0 - ((1.0 - self.lambda) * (valid / b) + self.lambda * wear))
+        self.with_valid(blocks, block, blocks.valid(block))
+    }
+
+    const IS_BOUNDED: bool = true;
+
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, _: u64) -> f64 {
+        self.with_valid(blocks, block, valid).value
     }
 
     fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
@@ -71,7 +85,10 @@ impl Score for WearAware {
         self.next_most = self.next_most.max(erases);
     }
 
-    fn settle(&mut self, _: &BlockTable) -> bool {
-        std::mem::replace(&mut self.most_erases, self.next_most) != self.next_most
+    fn settle(&mut self, _: &BlockTable) -> Shift {
+        match std::mem::replace(&mut self.most_erases, self.next_most) == self.next_most {
+            true => Shift::None,
+            false => Shift::Any,
+        }
     }
 }

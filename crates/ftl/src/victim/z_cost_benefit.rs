@@ -18,7 +18,7 @@
 //! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 3.
 
 use super::z_greedy::twice_benefit;
-use super::{Aged, Scored};
+use super::{Aged, PageCounts, Scored};
 use crate::blocks::{BlockId, BlockTable};
 use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
@@ -54,10 +54,10 @@ impl Aged for ZCostBenefit {
     }
 
     #[inline(always)]
-    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
-        let valid = u32::from(blocks.valid(block));
+    fn of_age(&self, blocks: &BlockTable, _: BlockId, counts: PageCounts, age: f64) -> Course {
+        let valid = u32::from(counts.valid);
         let invalid = blocks.pages_per_block() - valid;
-        let benefit = twice_benefit(invalid, blocks.zombies(block).into());
+        let benefit = twice_benefit(invalid, counts.zombies.into());
         Course::linear(f64::from(benefit), age, f64::from(4 * valid))
     }
 
