@@ -2,12 +2,17 @@
 //! memory accesses that no page-mapped simulator can avoid, measured in the same run.
 //!
 //! `cargo bench -p flashgc-drive --bench speed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block)
-//! and `-- --victim greedy --victim bsgc:ratio=live` the policies, `-- --placement dac` the
-//! placement on the pool frontier. Policies that ask for hints learn a quarter of the pages ahead.
+//! second; `-- --pages 26 --block 1024` picks the drive (log2 of its logical pages, pages a block),
+//! `-- --victim greedy --victim bsgc:ratio=live` the policies, and `-- --placement dac` placements
+//! on the pool frontier, each with each policy; `-- --couples` takes all of both. Policies that ask
+//! for hints learn a quarter of the pages ahead.
+//!
+//! The limit of a placement has what it keeps of a page beside the maps, in words of 64 bits: a
+//! host write reads and writes them, a copy reads them.
 
 mod bare;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bare::{Bare, median, writes_with_copies};
@@ -17,6 +22,7 @@ use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, VictimSpec,
+    placement_policies, victim_policies,
 };
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
@@ -45,90 +51,159 @@ const AGED: &[&str] = &[
     "z-cost-benefit",
 ];
 
+/// A drive to measure: log2 of its logical pages, the pages of a block, and the couples of a victim
+/// policy and a placement.
+struct Drive {
+    log_pages: u32,
+    pages_per_block: u32,
+    couples: Vec<(String, PlacementSpec)>,
+    has_replays: bool,
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let value = |name: &str| -> Option<u32> {
-        let at = arguments.iter().position(|argument| argument == name)?;
-        arguments.get(at + 1)?.parse().ok()
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let values = |name: &str| -> Vec<String> {
+        arguments.windows(2).filter(|pair| pair[0] == name).map(|pair| pair[1].clone()).collect()
     };
-    let smoke = arguments.iter().any(|argument| argument == "--smoke");
-    let chosen: Vec<&str> =
-        arguments.windows(2).filter(|pair| pair[0] == "--victim").map(|pair| &*pair[1]).collect();
-    let of = |default: &'static [&'static str]| {
-        if chosen.is_empty() { default.to_vec() } else { chosen.clone() }
+    let number = |name: &str| values(name).first().and_then(|value| value.parse::<u32>().ok());
+    let smoke = has("--smoke");
+    let (mut victims, mut placements) = (values("--victim"), values("--placement"));
+    let is_free = victims.is_empty() && placements.is_empty();
+    if has("--couples") {
+        victims = victim_policies().iter().map(|info| info.name.to_string()).collect();
+        placements = placement_names();
+    }
+    let couples = |victims: &[String], placements: &[String]| -> Vec<(String, PlacementSpec)> {
+        let placements = placements
+            .iter()
+            .map(|placement| PlacementSpec::parse(placement).expect("a registered placement"));
+        let with = |placement: PlacementSpec| {
+            victims.iter().map(move |victim| (victim.clone(), placement.clone()))
+        };
+        placements.flat_map(with).collect()
     };
-    let sizes: Vec<(u32, u32, Vec<&str>)> = match (value("--pages"), value("--block"), smoke) {
-        (Some(pages), Some(block), _) => vec![(pages, block, of(USUAL))],
-        (_, _, true) => vec![(16, 64, of([USUAL, AGED].concat().leak()))],
-        _ => vec![(20, 256, of(USUAL)), (26, 1024, of(USUAL)), (24, 256, of(AGED))],
+    let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let none = named(&["none"]);
+    let drive = |log_pages, pages_per_block, couples| Drive {
+        log_pages,
+        pages_per_block,
+        couples,
+        has_replays: is_free && log_pages <= 22,
     };
-    let placement = arguments.iter().position(|argument| argument == "--placement");
-    let placement = placement.and_then(|at| arguments.get(at + 1)).map_or("none", |spec| spec);
-    let placement = PlacementSpec::parse(placement).expect("a registered placement");
-    let rounds = if smoke { 1 } else { value("--rounds").unwrap_or(5) as usize };
-    for (log_pages, pages_per_block, victims) in sizes {
-        measure(log_pages, pages_per_block, &victims, &placement, rounds, smoke);
+    let chosen = |default: &[&str]| {
+        let victims = if victims.is_empty() { named(default) } else { victims.clone() };
+        let placements = if placements.is_empty() { none.clone() } else { placements.clone() };
+        couples(&victims, &placements)
+    };
+    let with_placements = || {
+        let mut all = couples(&named(&[USUAL, &AGED[1..]].concat()), &none);
+        all.extend(couples(&named(&["greedy"]), &placement_names()[1..]));
+        all.extend(couples(&named(&["cost-benefit"]), &named(&["dac", "sepbit"])));
+        all
+    };
+    let drives = match (number("--pages"), number("--block"), smoke) {
+        (Some(pages), Some(block), _) => vec![drive(pages, block, chosen(USUAL))],
+        (_, _, true) => vec![drive(16, 64, with_placements())],
+        _ if !is_free || has("--couples") => vec![drive(20, 256, chosen(USUAL))],
+        _ => vec![
+            drive(20, 256, with_placements()),
+            drive(26, 1024, couples(&named(USUAL), &none)),
+            drive(24, 256, couples(&named(AGED), &none)),
+        ],
+    };
+    let rounds = if smoke { 1 } else { number("--rounds").unwrap_or(3) as usize };
+    for drive in drives {
+        measure(&drive, rounds, smoke);
     }
 }
 
-/// One contestant: its name, and a closure that runs for about `pages` host writes and returns
-/// (programs, seconds, host pages).
-type Contestant = (String, Box<dyn FnMut() -> (u64, f64, u64)>);
+/// The placements that need no future, "none" first.
+fn placement_names() -> Vec<String> {
+    let known = placement_policies().iter().filter(|info| !info.needs_future);
+    known.map(|info| info.name.to_string()).collect()
+}
 
-fn measure(
-    log_pages: u32,
-    pages_per_block: u32,
-    victims: &[&str],
-    placement: &PlacementSpec,
-    rounds: usize,
-    smoke: bool,
-) {
-    let logical = 1u64 << log_pages;
-    let geometry = Geometry::for_logical_pages(logical, pages_per_block, SPARE)
+/// Words of 64 bits that `placement` keeps of a page, rounded up: 0, 1, 2 or 4.
+fn words(placement: &PlacementSpec) -> usize {
+    let info = placement_policies().iter().find(|info| info.name == placement.name());
+    match info.map_or(0.0, |info| info.bytes_a_page()) {
+        bytes if bytes < 1.0 => 0,
+        bytes if bytes < 9.0 => 1,
+        bytes if bytes < 24.0 => 2,
+        _ => 4,
+    }
+}
+
+/// A drive to run.
+struct Contestant {
+    name: String,
+    words: usize,
+    /// Runs for about as many host writes as it was made for, and returns (programs, seconds, host
+    /// pages).
+    run: Box<dyn FnMut() -> (u64, f64, u64)>,
+}
+
+fn measure(drive: &Drive, rounds: usize, smoke: bool) {
+    let logical = 1u64 << drive.log_pages;
+    let geometry = Geometry::for_logical_pages(logical, drive.pages_per_block, SPARE)
         .expect("the sizes above are valid");
-    let writes = if smoke { 1 << 16 } else { (logical / 2).max(1 << 25) };
+    let writes = if smoke { 1 << 16 } else { (logical / 2).max(1 << 24) };
     println!(
-        "2^{log_pages} logical pages, {pages_per_block} a block, {:.1}% over-provisioning",
+        "2^{} logical pages, {} a block, {:.1}% over-provisioning, {rounds} rounds",
+        drive.log_pages,
+        drive.pages_per_block,
         geometry.overprovision() * 100.0
     );
-    let mut bare = Bare::new(&geometry);
-    let mut contestants: Vec<Contestant> = Vec::new();
-    for &spec in victims {
-        contestants.push((spec.to_string(), engine(spec, placement, &geometry, writes)));
-    }
-    if log_pages <= 22 && victims.contains(&"d-choices:d=10") {
-        for kinds in [Kinds::Changes, Kinds::All] {
-            let name = format!("replay, {kinds:?}").to_lowercase();
-            contestants.push((name, replay(&geometry, writes, kinds)));
-        }
-    }
-    let (mut write_rates, mut copy_rates) = (Vec::new(), Vec::new());
-    let mut rates = vec![Vec::new(); contestants.len()];
-    let mut amplification = vec![0.0; contestants.len()];
-    for _ in 0..rounds {
-        write_rates.push(bare.writes(writes));
-        copy_rates.push(bare.copies(writes));
-        for (index, (_, run)) in contestants.iter_mut().enumerate() {
+    let new = |name: String, words, run| Contestant { name, words, run };
+    let made = drive.couples.iter().map(|(victim, placement)| {
+        let run = engine(victim, placement, &geometry, writes);
+        let name = match placement.is_none() {
+            true => victim.clone(),
+            false => format!("{victim}, {}", placement.name()),
+        };
+        new(name, words(placement), run)
+    });
+    // A drive is made when its turn comes and dropped after it, so that one at a time has memory.
+    let replays = [Kinds::Changes, Kinds::All].into_iter().filter(|_| drive.has_replays);
+    let replays = replays.map(|kinds| {
+        let name = format!("replay, {kinds:?}").to_lowercase();
+        new(name, 0, replay(&geometry, writes, kinds))
+    });
+    let mut loops: BTreeMap<usize, Bare> = BTreeMap::new();
+    let mut bares: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    println!("  {:<34} {:>7} {:>14} {:>8} {:>6}", "", "WA", "M programs/s", "limit", "ratio");
+    for Contestant { name, words, mut run } in made.chain(replays) {
+        let bare = loops.entry(words).or_insert_with(|| Bare::new(&geometry, words));
+        let (of_writes, of_copies) = bares.entry(words).or_default();
+        let (mut rates, mut limits, mut ratios) = (vec![], vec![], vec![]);
+        let mut amplification = 0.0;
+        for _ in 0..rounds {
+            // The loop runs beside each measurement, because the speed of a machine drifts.
+            let (write_rate, copy_rate) = (bare.writes(writes), bare.copies(writes));
             let (programs, seconds, host) = run();
-            rates[index].push(programs as f64 / seconds);
-            amplification[index] = programs as f64 / host as f64;
+            let rate = programs as f64 / seconds;
+            amplification = programs as f64 / host as f64;
+            let limit =
+                amplification * writes_with_copies(write_rate, copy_rate, amplification - 1.0);
+            of_writes.push(write_rate);
+            of_copies.push(copy_rate);
+            rates.push(rate);
+            limits.push(limit);
+            ratios.push(rate / limit);
         }
-    }
-    let (write_rate, copy_rate) = (median(&mut write_rates), median(&mut copy_rates));
-    println!(
-        "  bare loop: {:.0} M host writes/s, {:.0} M copies/s",
-        write_rate / 1e6,
-        copy_rate / 1e6
-    );
-    for (index, (name, _)) in contestants.iter().enumerate() {
-        let wa = amplification[index];
-        let limit = wa * writes_with_copies(write_rate, copy_rate, wa - 1.0);
-        let rate = median(&mut rates[index]);
         println!(
-            "  {name:<20} WA {wa:.3}  {:6.1} M programs/s  limit {:6.1}  ratio {:.2}",
-            rate / 1e6,
-            limit / 1e6,
-            rate / limit
+            "  {name:<34} {amplification:>7.3} {:>14.1} {:>8.1} {:>6.2}",
+            median(&mut rates) / 1e6,
+            median(&mut limits) / 1e6,
+            median(&mut ratios)
+        );
+    }
+    for (words, (of_writes, of_copies)) in &mut bares {
+        println!(
+            "  bare loop, {words} words a page: {:.0} M host writes/s, {:.0} M copies/s",
+            median(of_writes) / 1e6,
+            median(of_copies) / 1e6
         );
     }
 }
@@ -144,7 +219,7 @@ fn engine(
         geometry: *geometry,
         frontier: if placement.is_none() { Frontier::Single } else { pool },
         placement: placement.clone(),
-        streams: false,
+        streams: placement.needs_streams(),
         buffer: PageBuffer::default(),
         allocation: Allocation::default(),
         levelling: None,

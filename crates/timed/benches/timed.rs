@@ -155,7 +155,7 @@ fn measure<O: Observer>(
     let memory = drive.layer().memory_bytes() as f64 / pages as f64;
     let simulated = drive.totals().completed as f64 / drive.now() as f64 * 1e6;
     drop(drive);
-    let mut bare = Bare::new(&geometry);
+    let mut bare = Bare::new(&geometry, 0);
     let pages = requests.max(1 << 16);
     let mut light: Vec<f64> = (0..3)
         .map(|_| writes_with_copies(bare.writes(pages), bare.copies(pages), copies))

@@ -17,7 +17,12 @@ const BATCH: usize = Batch::DEFAULT_LEN;
 /// The bare loop: per host write, read and write the map, lower the old block's count, write the
 /// reverse map; per copy, read the reverse map, check it against the map, write both. It looks
 /// ahead and uses huge pages, and simulates nothing.
+///
+/// A placement may need more of each page: `words` of 64 bits, which a host write reads and writes
+/// and a copy reads.
 pub struct Bare {
+    words: usize,
+    notes: &'static mut [u64],
     map: &'static mut [u32],
     reverse: &'static mut [u32],
     counts: Vec<u16>,
@@ -27,7 +32,8 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub fn new(geometry: &Geometry) -> Self {
+    /// The loop for a drive of this shape, with a table of `words` words a page: 0, 1, 2 or 4.
+    pub fn new(geometry: &Geometry, words: usize) -> Self {
         let physical = geometry.physical_pages() as usize;
         let logical = geometry.logical_pages();
         let (map, reverse) = (table(logical as usize), table(physical));
@@ -43,6 +49,8 @@ impl Bare {
         let pages = (0..1 << 15).map(|_| stream.below(logical)).collect();
         let shift = geometry.pages_per_block().trailing_zeros();
         Self {
+            words,
+            notes: table(logical as usize * words),
             map,
             reverse,
             counts: vec![0; geometry.blocks() as usize + 1],
@@ -68,14 +76,19 @@ impl Bare {
                     >> 32) as u32;
             }
             let start = Instant::now();
-            self.write_batch(&batch);
+            match self.words {
+                0 => self.write_batch::<0>(&batch),
+                1 => self.write_batch::<1>(&batch),
+                2 => self.write_batch::<2>(&batch),
+                _ => self.write_batch::<4>(&batch),
+            }
             seconds += start.elapsed().as_secs_f64();
         }
         (count as usize / BATCH * BATCH) as f64 / seconds
     }
 
     #[inline(never)]
-    fn write_batch(&mut self, batch: &[u32]) {
+    fn write_batch<const WORDS: usize>(&mut self, batch: &[u32]) {
         if self.next + batch.len() > self.reverse.len() {
             self.next = 0;
         }
@@ -83,6 +96,12 @@ impl Bare {
         for (index, (&page, place)) in batch.iter().zip(place).enumerate() {
             if let Some(&ahead) = batch.get(index + AHEAD) {
                 prefetch(self.map, ahead as usize);
+                if WORDS > 0 {
+                    prefetch(self.notes, WORDS * ahead as usize);
+                }
+            }
+            for note in &mut self.notes[WORDS * page as usize..][..WORDS] {
+                *note += 1;
             }
             let entry = &mut self.map[page as usize];
             let old = std::mem::replace(entry, (self.next + index) as u32);
@@ -95,6 +114,15 @@ impl Bare {
 
     /// Returns copies a second.
     pub fn copies(&mut self, count: u64) -> f64 {
+        match self.words {
+            0 => self.copy_with::<0>(count),
+            1 => self.copy_with::<1>(count),
+            2 => self.copy_with::<2>(count),
+            _ => self.copy_with::<4>(count),
+        }
+    }
+
+    fn copy_with<const WORDS: usize>(&mut self, count: u64) -> f64 {
         let size = 1usize << self.shift;
         let blocks = self.reverse.len() / size;
         let (mut victim, mut current) = (0, 0u64);
@@ -109,10 +137,14 @@ impl Bare {
             for offset in 0..size {
                 let ahead = self.reverse[(base + offset + AHEAD).min(base + size - 1)];
                 prefetch(self.map, ahead as usize);
+                if WORDS > 0 {
+                    prefetch(self.notes, WORDS * ahead as usize);
+                }
                 let page = self.reverse[base + offset];
                 let entry = &mut self.map[page as usize];
                 current += u64::from(*entry == (base + offset) as u32);
                 *entry = (self.next + offset) as u32;
+                current += self.notes[WORDS * page as usize..][..WORDS].iter().sum::<u64>();
                 self.reverse[self.next + offset] = page;
             }
             self.next += size;
@@ -133,16 +165,17 @@ pub fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-fn table(len: usize) -> &'static mut [u32] {
-    let memory = Box::leak(Box::new(MmapMut::map_anon(len * 4).expect("memory")));
+fn table<T>(len: usize) -> &'static mut [T] {
+    let bytes = (len * size_of::<T>()).max(1);
+    let memory = Box::leak(Box::new(MmapMut::map_anon(bytes).expect("memory")));
     #[cfg(target_os = "linux")]
     let _ = memory.advise(memmap2::Advice::HugePage);
-    // SAFETY: the mapping is page-aligned, zeroed, `len` entries long and never unmapped.
+    // SAFETY: the mapping is page-aligned, zeroed, `len` whole numbers long and never unmapped.
     unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), len) }
 }
 
 #[inline(always)]
-fn prefetch(slice: &[u32], index: usize) {
+fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching reads nothing and faults on no address.
     unsafe {
