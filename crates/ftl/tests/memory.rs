@@ -70,6 +70,15 @@ fn mapped(layout: &Layout) -> i64 {
         tables.extend([8 * with(has_errors, logical); 2]);
         tables.extend([8 * with(by_request, logical), 8 * with(by_request, ring)]);
     }
+    let words = match layout.placement.name() {
+        "sepbit" | "multilog" => 2,
+        "dac" if !placement.contains("threshold=0") => 2,
+        "gdt" | "intervals" => 8,
+        "sfs" | "warcip" => 4,
+        "fadac" => 1,
+        _ => 0,
+    };
+    tables.push(4 * words * logical);
     let whole =
         |bytes: u64| if bytes < 128 << 10 { bytes } else { bytes.next_multiple_of(2 << 20) };
     tables.into_iter().map(whole).sum::<u64>() as i64

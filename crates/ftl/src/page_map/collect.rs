@@ -32,7 +32,9 @@ impl<P: VictimPolicy> PageMap<P> {
             Frontier::Pool { low } | Frontier::Mixed { low } => {
                 self.make_room_pool(class, low as usize, memory)
             }
-        }
+        }?;
+        self.store.fetch_next(PLANE);
+        Ok(())
     }
 
     fn plane_mut(&mut self) -> &mut Plane<P> {

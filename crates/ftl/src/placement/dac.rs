@@ -27,6 +27,7 @@
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params};
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",
@@ -45,7 +46,10 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     remembers: |params, _| Remembers::rewrites(params.integer("regions")),
     bytes: |params, shape| match params.integer("threshold") {
         0 => 0,
-        _ => (8 + u64::from(has_zombie_block(params))) * shape.pages as u64,
+        _ => {
+            let left = u64::from(has_zombie_block(params)) * shape.pages as u64;
+            Table::<u64>::bytes_for(shape.pages) + left
+        }
     },
     make: Some(|params, shape, _| {
         let threshold = params.integer("threshold");
@@ -54,7 +58,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         Box::new(Dac {
             hottest: params.integer("regions") as Class - 1,
             threshold,
-            written: vec![0; pages],
+            written: Table::filled(pages, 0),
             left: vec![0; if zombie_block { pages } else { 0 }],
             zombie_block,
         })
@@ -75,7 +79,7 @@ struct Dac {
     threshold: u64,
     /// The clock at each page's last host write; empty without a threshold.
     #[snapshot(table)]
-    written: Vec<u64>,
+    written: Table<u64>,
     /// The region that each page left for the zombie block; empty without a threshold or without a
     /// zombie block.
     #[snapshot(table)]
@@ -122,6 +126,12 @@ impl Placement for Dac {
 
     fn asks_for_zombies(&self) -> bool {
         self.zombie_block
+    }
+
+    fn prefetch(&self, page: u32) {
+        if self.threshold > 0 {
+            prefetch(&self.written, page as usize);
+        }
     }
 
     #[inline]

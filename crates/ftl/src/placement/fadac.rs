@@ -23,6 +23,7 @@
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Param;
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fadac",
@@ -36,7 +37,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     remembers: |params, _| {
         Remembers::rewrites(10u64.saturating_pow(params.integer("classes") as u32 - 1))
     },
-    bytes: |_, shape| 4 * shape.pages as u64,
+    bytes: |_, shape| Table::<u32>::bytes_for(shape.pages),
     make: Some(|params, shape, _| {
         Box::new(Fadac::new(params.integer("classes") as Class, shape.pages))
     }),
@@ -52,12 +53,12 @@ struct Fadac {
     /// Pages that have data.
     valid: u64,
     #[snapshot(table)]
-    counts: Vec<u32>,
+    counts: Table<u32>,
 }
 
 impl Fadac {
     fn new(classes: Class, pages: usize) -> Self {
-        Self { classes, average: 0.0, valid: 0, counts: vec![0; pages] }
+        Self { classes, average: 0.0, valid: 0, counts: Table::filled(pages, 0) }
     }
 
     /// F after one more write of the host.
@@ -90,6 +91,10 @@ impl Placement for Fadac {
 
     fn takes_copies(&self, _: Class) -> bool {
         true
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.counts, page as usize);
     }
 
     #[inline]

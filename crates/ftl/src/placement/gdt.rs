@@ -39,7 +39,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     needs_future: false,
     needs_streams: false,
     remembers: |_, _| Remembers::rewrites(4),
-    bytes: |_, shape| stamps::BYTES * shape.pages as u64,
+    bytes: |_, shape| stamps::bytes(shape.pages),
     make: Some(|params, shape, _| {
         Box::new(Gdt::new(params.integer("classes") as Class, shape.pages))
     }),
@@ -50,9 +50,9 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
 struct Gdt {
     #[snapshot(skip)]
     classes: Class,
-    /// Length of class 0 in host writes.
+    /// The least time that is left of each class but the first, in host writes.
     #[snapshot(skip)]
-    unit: u64,
+    bounds: Vec<u64>,
     #[snapshot(state)]
     stamps: Stamps,
 }
@@ -60,14 +60,15 @@ struct Gdt {
 impl Gdt {
     fn new(classes: Class, pages: usize) -> Self {
         let unit = ((2 * pages as u64) >> (classes - 1)).max(1);
-        Self { classes, unit, stamps: Stamps::new(pages) }
+        // Class k begins where 1 + left/unit is 2^k.
+        let bounds = (1..classes).map(|class| ((1 << class) - 1) * unit).collect();
+        Self { classes, bounds, stamps: Stamps::new(pages) }
     }
 
     /// The class of data that have `left` host writes left to live.
     #[inline]
     fn class(&self, left: u64) -> Class {
-        // The quotient may be rounded down, because the logarithm is rounded down, too.
-        (1 + left / self.unit).ilog2().min(u32::from(self.classes) - 1) as Class
+        self.bounds.iter().filter(|&&bound| bound <= left).count() as Class
     }
 }
 
@@ -84,24 +85,27 @@ impl Placement for Gdt {
         self.stamps.prefetch(page);
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let kept = self.stamps.of(page);
         let before = &kept[..kept.len().min(stamps::KEPT - 1)];
         match before.last() {
-            Some(oldest) => self.class((self.stamps.clock(now) - oldest) / before.len() as u64),
+            Some(oldest) => {
+                let since = self.stamps.clock(now) - oldest;
+                self.class(stamps::share(since, before.len()))
+            }
             None => self.classes - 1,
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         let t = self.stamps.clock(now);
         match self.stamps.of(page) {
             [] => self.classes - 1,
             [last] => self.class(t - last),
             kept @ [last, .., oldest] => {
-                let death = last + (last - oldest) / (kept.len() as u64 - 1);
+                let death = last + stamps::share(last - oldest, kept.len() - 1);
                 self.class(death.checked_sub(t).unwrap_or(t - last))
             }
         }
@@ -111,7 +115,7 @@ impl Placement for Gdt {
         self.stamps.holds(page, now);
     }
 
-    #[inline]
+    #[inline(always)]
     fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         self.stamps.wrote(page, now);
     }
@@ -143,7 +147,18 @@ mod tests {
         let rule = Gdt::new(4, 32);
         let classes = [0, 7, 8, 23, 24, 55, 56, 900, u64::MAX].map(|left| rule.class(left));
         assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 3, 3]);
-        assert_eq!(Gdt::new(20, 32).unit, 1);
+        assert_eq!(Gdt::new(20, 32).bounds[..3], [1, 3, 7]);
+        // The rule: the logarithm of the quotient.
+        for pages in [1, 32, 1000, 1 << 22] {
+            for classes in [1, 2, 6, 32] {
+                let rule = Gdt::new(classes, pages);
+                let unit = ((2 * pages as u64) >> (classes - 1)).max(1);
+                for left in (0..60).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (3 << bit) + 1]) {
+                    let class = (1 + left / unit).ilog2().min(u32::from(classes) - 1);
+                    assert_eq!(u32::from(rule.class(left)), class, "{pages} {classes} {left}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         writes: params.integer("refresh") * u64::from(shape.pages_per_block),
         rewrites: 4,
     },
-    bytes: |params, shape| stamps::BYTES * shape.pages as u64 + Quantiles::bytes(params, shape),
+    bytes: |params, shape| stamps::bytes(shape.pages) + Quantiles::bytes(params, shape),
     make: Some(|params, shape, _| Box::new(Intervals::new(params, shape))),
 };
 
@@ -96,7 +96,8 @@ impl Placement for Intervals {
     fn wrote(&mut self, page: u32, _: Option<Place>, _: Place, now: Now) {
         self.stamps.wrote(page, now);
         if self.quantiles.is_due(now) {
-            self.quantiles.refresh(now, |page| interval(&self.stamps, page, now));
+            let fetch = |page| self.stamps.prefetch(page);
+            self.quantiles.refresh(now, fetch, |page| interval(&self.stamps, page, now));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Placement: the open block for each host write and each copy. One policy a file; this file is the
 //! interface and the registry.
 
+mod batch;
 mod dac;
 mod eti;
 mod external;
@@ -18,7 +19,10 @@ mod sfr;
 mod sfs;
 mod stamps;
 mod warcip;
+mod window;
 
+pub use batch::Batch;
+pub(crate) use batch::{Front, Ground};
 pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::Handles;
 use future::Waiting;
@@ -111,6 +115,19 @@ pub trait Placement: State + Send {
     /// Returns the class of a copy of `page` from `from` by a collection. `zombie`: the page is a
     /// zombie.
     fn copy(&self, page: u32, from: Place, zombie: bool, now: Now) -> Class;
+
+    /// Sorts the pages of `batch` as host writes: for each in turn, [`host`](Placement::host) and
+    /// then [`wrote`](Placement::wrote). Implementations leave this as it is.
+    fn sort_writes(&mut self, batch: &mut Batch<'_>) {
+        batch.write(self);
+    }
+
+    /// Sorts the pages of `batch` as copies from `block`: for each in turn,
+    /// [`copy`](Placement::copy) and then [`copied`](Placement::copied). Implementations leave
+    /// this as it is.
+    fn sort_copies(&mut self, batch: &mut Batch<'_>, block: BlockId) {
+        batch.copy(self, block);
+    }
 
     /// The drive has data of `page` at `place` from the beginning: first contents, or what a stored
     /// drive found after a crash.

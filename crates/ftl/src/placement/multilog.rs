@@ -21,7 +21,7 @@ use super::{
 };
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Param;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "multilog",
@@ -34,7 +34,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     // cost-benefit was 0.7% below its final value after one update for each level, and 0.1% below
     // it after four.
     remembers: |params, _| Remembers::rewrites(4 * params.integer("levels")),
-    bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
+    bytes: |params, shape| Table::<u64>::bytes_for(shape.pages) + 24 * params.integer("levels"),
     make: Some(|params, shape, _| {
         Box::new(MultiLog::new(params.integer("levels") as usize, shape))
     }),
@@ -59,7 +59,7 @@ struct MultiLog {
     kept: Vec<u64>,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
     #[snapshot(table)]
-    written: Vec<u64>,
+    written: Table<u64>,
     #[snapshot(skip)]
     pages_per_block: u32,
 }
@@ -71,7 +71,7 @@ impl MultiLog {
             valid: vec![0; levels],
             collected: vec![0; levels],
             kept: vec![0; levels],
-            written: vec![NEVER; shape.pages],
+            written: Table::filled(shape.pages, NEVER),
             pages_per_block: shape.pages_per_block,
         }
     }

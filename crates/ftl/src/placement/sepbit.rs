@@ -27,7 +27,7 @@
 use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Param;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sepbit",
@@ -37,7 +37,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     needs_future: false,
     needs_streams: false,
     remembers: |_, shape| Remembers { writes: 16 * u64::from(shape.pages_per_block), rewrites: 1 },
-    bytes: |_, shape| 8 * shape.pages as u64,
+    bytes: |_, shape| Table::<u64>::bytes_for(shape.pages),
     make: Some(|params, shape, _| {
         Box::new(SepBit::new(params.integer("classes") as Class, shape.pages))
     }),
@@ -67,7 +67,7 @@ struct SepBit {
     count: u64,
     /// The number of each page's last write by the host; [`NEVER`] if there is none.
     #[snapshot(table)]
-    written: Vec<u64>,
+    written: Table<u64>,
     /// The number of the first write in the queue. All later writes are in the queue, too.
     first: u64,
     /// Pages that have data.
@@ -76,7 +76,7 @@ struct SepBit {
 
 impl SepBit {
     fn new(classes: Class, pages: usize) -> Self {
-        let written = vec![NEVER; pages];
+        let written = Table::filled(pages, NEVER);
         Self { classes, lifetime: f64::INFINITY, sum: 0, count: 0, written, first: 0, valid: 0 }
     }
 

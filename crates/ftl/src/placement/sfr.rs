@@ -44,6 +44,16 @@ fn chunks(params: &Params, shape: Shape) -> usize {
     shape.pages.div_ceil(params.integer("chunk") as usize)
 }
 
+/// The least whole numbers whose natural logarithms are 1 to `count`; those beyond 32 bits are left
+/// out.
+fn bounds(count: usize) -> Vec<u32> {
+    let least = |power: usize| {
+        let least = (power as f64).exp().ceil();
+        (least <= f64::from(u32::MAX)).then_some(least as u32)
+    };
+    (1..=count).map_while(least).collect()
+}
+
 /// No page has this number.
 const NO_PAGE: u32 = u32::MAX;
 
@@ -56,6 +66,9 @@ struct Sfr {
     chunk: u32,
     #[snapshot(skip)]
     halving: u64,
+    /// The least count of each class of host writes but the first.
+    #[snapshot(skip)]
+    bounds: Vec<u32>,
     /// The successor of the page written last. `class` is the class of the request that a write of
     /// this successor would continue.
     next: u32,
@@ -75,6 +88,7 @@ impl Sfr {
             classes: params.integer("classes") as Class,
             chunk: params.integer("chunk") as u32,
             halving: params.integer("halving"),
+            bounds: bounds(params.integer("classes") as usize - 2),
             next: NO_PAGE,
             class: 0,
             counts: vec![0; chunks],
@@ -93,7 +107,7 @@ impl Sfr {
     /// The class of a request whose chunk has this count.
     #[inline]
     fn class_of(&self, count: u32) -> Class {
-        (f64::from(count).ln() as Class).min(self.classes - 2)
+        self.bounds.iter().filter(|&&bound| bound <= count).count() as Class
     }
 }
 

@@ -34,11 +34,12 @@
 //! blocks, and the drive wrote more than without placement. SFS itself collects the block with the
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
+use super::window::Window;
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Param, Params};
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfs",
@@ -55,7 +56,9 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     // zipf:theta=0.99, write amplification with cost-benefit was 0.2% above its final value after
     // 16.
     remembers: |_, _| Remembers::rewrites(32),
-    bytes: |params, shape| 16 * shape.pages as u64 + 36 * segments(params, shape) as u64,
+    bytes: |params, shape| {
+        Table::<u64>::bytes_for(2 * shape.pages) + 36 * segments(params, shape) as u64
+    },
     make: Some(|params, shape, _| Box::new(Sfs::new(params, shape))),
 };
 
@@ -76,6 +79,54 @@ fn first_segments(shape: Shape) -> usize {
 /// Returns the largest number of segments on a drive of one plane.
 fn segments(params: &Params, shape: Shape) -> usize {
     params.integer("classes") as usize + first_segments(shape) + shape.blocks as usize
+}
+
+/// A page as far as the rule knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Note {
+    /// The stamp of its last write.
+    last: u64,
+    /// The segment that has its data, or [`NONE`].
+    segment: u32,
+    /// Its writes so far.
+    writes: u32,
+}
+
+/// The notes of all pages, two words each: 16 bytes, so that a note lies in one line of the cache.
+#[derive(State)]
+struct Notes {
+    #[snapshot(table)]
+    words: Table<u64>,
+}
+
+impl Notes {
+    fn new(pages: usize) -> Self {
+        let mut notes = Self { words: Table::filled(2 * pages, 0) };
+        let none = Note { last: 0, segment: NONE, writes: 0 };
+        (0..pages as u32).for_each(|page| notes.set(page, none));
+        notes
+    }
+
+    fn pages(&self) -> u64 {
+        self.words.len() as u64 / 2
+    }
+
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.words, 2 * page as usize);
+    }
+
+    #[inline(always)]
+    fn of(&self, page: u32) -> Note {
+        let words = &self.words[2 * page as usize..][..2];
+        Note { last: words[0], segment: (words[1] >> 32) as u32, writes: words[1] as u32 }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, page: u32, note: Note) {
+        let words = &mut self.words[2 * page as usize..][..2];
+        words[0] = note.last;
+        words[1] = u64::from(note.segment) << 32 | u64::from(note.writes);
+    }
 }
 
 /// Sums over the pages that have their data on a segment.
@@ -99,23 +150,20 @@ impl Segment {
 struct Sfs {
     /// Host writes from one computation of the centres to the next.
     #[snapshot(skip)]
-    window: u64,
+    window: Window,
     #[snapshot(skip)]
     pages_per_block: u32,
-    /// The segment of each page. The two tables below have the writes of each page and the stamp of
-    /// its last write.
-    #[snapshot(table)]
-    segment_of: Vec<u32>,
-    #[snapshot(table)]
-    writes: Vec<u32>,
-    #[snapshot(table)]
-    lasts: Vec<u64>,
+    #[snapshot(state)]
+    notes: Notes,
     /// The segment that each class fills.
     #[snapshot(table)]
     open: Vec<u32>,
     /// The centres from hot to cold; infinite before the first computation.
     #[snapshot(table)]
     centres: Vec<f64>,
+    /// The least hotness of each class but the last, from hot to cold.
+    #[snapshot(skip)]
+    bounds: Vec<f64>,
     #[snapshot(skip)]
     segments: Vec<Segment>,
     /// Free segments: the first `frees` entries. A free segment has no valid pages, and no class
@@ -137,13 +185,12 @@ impl Sfs {
         (used as u32..).zip(&mut free[..frees]).for_each(|(number, free)| *free = number);
         let window = (shape.pages as f64 * params.real("refresh")).ceil() as u64;
         Self {
-            window: window.max(1),
+            window: Window::new(window.max(1)),
             pages_per_block: shape.pages_per_block,
-            segment_of: vec![NONE; shape.pages],
-            writes: vec![0; shape.pages],
-            lasts: vec![0; shape.pages],
+            notes: Notes::new(shape.pages),
             open: (0..classes as u32).collect(),
             centres: vec![f64::INFINITY; classes],
+            bounds: vec![0.0; classes - 1],
             segments: vec![Segment::default(); segments],
             free,
             frees: frees as u32,
@@ -154,58 +201,53 @@ impl Sfs {
     /// t: the stamp of a write that comes now.
     #[inline]
     fn clock(&self, now: Now) -> u64 {
-        self.segment_of.len() as u64 + now.host
+        self.notes.pages() + now.host
     }
 
-    #[inline]
+    #[inline(always)]
     fn class(&self, page: u32, now: Now) -> Class {
-        let page = page as usize;
-        match self.writes[page] {
-            0 => 0,
-            writes => {
-                let age = self.clock(now) - self.lasts[page];
-                nearest(&self.centres, f64::from(writes) / age as f64) as Class
-            }
+        let note = self.notes.of(page);
+        if note.writes == 0 {
+            return 0;
         }
+        let age = self.clock(now) - note.last;
+        let hotness = f64::from(note.writes) / age as f64;
+        self.bounds.iter().filter(|&&bound| hotness < bound).count() as Class
     }
 
-    /// Moves the data of `page` to `segment`.
-    #[inline]
-    fn put(&mut self, page: u32, segment: u32, writes: u32, last: u64) {
-        self.take(page);
-        self.segment_of[page as usize] = segment;
-        self.writes[page as usize] = writes;
-        self.lasts[page as usize] = last;
-        self.add(page);
+    /// Moves the data of `page`, of which `before` was known, to the segment of `note`.
+    #[inline(always)]
+    fn put(&mut self, page: u32, before: Note, note: Note) {
+        self.take(before);
+        self.notes.set(page, note);
+        self.add(note);
     }
 
-    /// Adds `page` to the sums of its segment.
-    #[inline]
-    fn add(&mut self, page: u32) {
-        let page = page as usize;
-        let segment = &mut self.segments[self.segment_of[page] as usize];
+    /// Adds a page to the sums of its segment.
+    #[inline(always)]
+    fn add(&mut self, note: Note) {
+        let segment = &mut self.segments[note.segment as usize];
         segment.valid += 1;
-        segment.writes += u64::from(self.writes[page]);
-        segment.lasts += self.lasts[page];
+        segment.writes += u64::from(note.writes);
+        segment.lasts += note.last;
     }
 
-    /// Removes `page` from the sums of its segment, if it has one.
-    #[inline]
-    fn take(&mut self, page: u32) {
-        let page = page as usize;
-        let number = self.segment_of[page];
-        if number == NONE {
+    /// Removes a page from the sums of its segment, if it has one.
+    #[inline(always)]
+    fn take(&mut self, note: Note) {
+        if note.segment == NONE {
             return;
         }
-        let segment = &mut self.segments[number as usize];
+        let segment = &mut self.segments[note.segment as usize];
         segment.valid -= 1;
-        segment.writes -= u64::from(self.writes[page]);
-        segment.lasts -= self.lasts[page];
-        if segment.valid == 0 && !self.open.contains(&number) {
-            self.release(number);
+        segment.writes -= u64::from(note.writes);
+        segment.lasts -= note.last;
+        if segment.valid == 0 && !self.open.contains(&note.segment) {
+            self.release(note.segment);
         }
     }
 
+    #[cold]
     fn release(&mut self, number: u32) {
         self.free[self.frees as usize] = number;
         self.frees += 1;
@@ -213,18 +255,22 @@ impl Sfs {
 
     /// Computes the sums of all segments from the tables of the pages.
     fn sum_up(&mut self) -> Result<(), Fault> {
-        let of_pages = self.segment_of.iter().filter(|&&number| number != NONE);
-        let free = self.free.iter().take(self.frees as usize);
+        let pages = 0..self.notes.pages() as u32;
+        let of_pages = pages.clone().map(|page| self.notes.of(page).segment);
+        let free = self.free.iter().take(self.frees as usize).copied();
         let count = self.segments.len();
-        let mut numbers = of_pages.chain(&self.open).chain(free);
+        let mut numbers =
+            of_pages.filter(|&number| number != NONE).chain(self.open.iter().copied()).chain(free);
         fail_if!(
-            self.frees as usize > count || numbers.any(|&number| number as usize >= count),
+            self.frees as usize > count || numbers.any(|number| number as usize >= count),
             "a page is on a segment that there is not"
         );
+        self.set_bounds();
         self.segments.fill(Segment::default());
-        for page in 0..self.segment_of.len() as u32 {
-            if self.segment_of[page as usize] != NONE {
-                self.add(page);
+        for page in pages {
+            let note = self.notes.of(page);
+            if note.segment != NONE {
+                self.add(note);
             }
         }
         Ok(())
@@ -242,24 +288,51 @@ impl Sfs {
         if count < classes {
             return;
         }
-        self.hotness.sort_unstable_by(|hotness, other| other.total_cmp(hotness));
+        // Positive numbers are sorted as their bits are.
+        self.hotness.sort_unstable_by_key(|hotness| std::cmp::Reverse(hotness.to_bits()));
         for (class, centre) in self.centres.iter_mut().enumerate() {
             *centre = self.hotness[(2 * class + 1) * count / (2 * classes)];
         }
         for _ in 0..ROUNDS {
-            let mut groups = [(0.0, 0); MOST];
-            for &hotness in &self.hotness {
-                let (sum, members) = &mut groups[nearest(&self.centres, hotness)];
-                *sum += hotness;
-                *members += 1;
-            }
-            for (centre, (sum, members)) in self.centres.iter_mut().zip(groups) {
-                if members > 0 {
-                    *centre = sum / f64::from(members);
+            // Segments and centres are sorted, so each centre has the segments of a range.
+            let mut rest = &self.hotness[..];
+            let mut means = [None; MOST];
+            for (class, mean) in means[..classes].iter_mut().enumerate() {
+                let joins = |&hotness: &f64| nearest(&self.centres, hotness) <= class;
+                let (members, others) = rest.split_at(rest.partition_point(joins));
+                rest = others;
+                if !members.is_empty() {
+                    *mean = Some(members.iter().sum::<f64>() / members.len() as f64);
                 }
             }
+            for (centre, mean) in self.centres.iter_mut().zip(means) {
+                *centre = mean.unwrap_or(*centre);
+            }
+        }
+        self.set_bounds();
+    }
+
+    /// Finds the bounds of the classes from the centres.
+    fn set_bounds(&mut self) {
+        for class in 0..self.bounds.len() {
+            self.bounds[class] = least_of_class(&self.centres, class);
         }
     }
+}
+
+/// The least hotness whose nearest centre is number `class` or a hotter one. Centres are sorted, so a
+/// hotter page never has a colder centre. Numbers of one sign are sorted as their bits are.
+fn least_of_class(centres: &[f64], class: usize) -> f64 {
+    let (mut below, mut found) = (0, f64::INFINITY.to_bits());
+    while below < found {
+        let middle = below + (found - below) / 2;
+        if nearest(centres, f64::from_bits(middle)) <= class {
+            found = middle;
+        } else {
+            below = middle + 1;
+        }
+    }
+    f64::from_bits(found)
 }
 
 /// The number of the centre that is nearest to `hotness`; of two equally near ones, the first.
@@ -285,45 +358,46 @@ impl Placement for Sfs {
     }
 
     fn prefetch(&self, page: u32) {
-        prefetch(&self.segment_of, page as usize);
-        prefetch(&self.writes, page as usize);
-        prefetch(&self.lasts, page as usize);
+        self.notes.prefetch(page);
     }
 
-    #[inline]
+    #[inline(always)]
     fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         self.class(page, now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy(&self, page: u32, _: Place, _: bool, now: Now) -> Class {
         self.class(page, now)
     }
 
     fn holds(&mut self, page: u32, _: Place, now: Now) {
         let segment = self.open.len() as u32 + page / self.pages_per_block;
-        self.put(page, segment, 1, now.host + u64::from(page));
+        let note = Note { last: now.host + u64::from(page), segment, writes: 1 };
+        self.put(page, self.notes.of(page), note);
     }
 
-    #[inline]
+    #[inline(always)]
     fn wrote(&mut self, page: u32, _: Option<Place>, to: Place, now: Now) {
-        let writes = self.writes[page as usize].saturating_add(1);
-        self.put(page, self.open[usize::from(to.class)], writes, self.clock(now) - 1);
-        if now.host.is_multiple_of(self.window) {
+        let before = self.notes.of(page);
+        let writes = before.writes.saturating_add(1);
+        let (last, segment) = (self.clock(now) - 1, self.open[usize::from(to.class)]);
+        self.put(page, before, Note { last, segment, writes });
+        if self.window.ends_at(now.host) {
             self.group(now);
         }
     }
 
     fn trimmed(&mut self, page: u32, _: Place, _: Now) {
-        self.take(page);
-        self.segment_of[page as usize] = NONE;
-        self.writes[page as usize] = 0;
+        let note = self.notes.of(page);
+        self.take(note);
+        self.notes.set(page, Note { segment: NONE, writes: 0, ..note });
     }
 
-    #[inline]
+    #[inline(always)]
     fn copied(&mut self, page: u32, _: Place, to: Place, _: Now) {
-        let index = page as usize;
-        self.put(page, self.open[usize::from(to.class)], self.writes[index], self.lasts[index]);
+        let before = self.notes.of(page);
+        self.put(page, before, Note { segment: self.open[usize::from(to.class)], ..before });
     }
 
     fn opened(&mut self, place: Place, _: Now) {
@@ -440,7 +514,7 @@ mod tests {
         rule.frees = 0;
         rule.opened(on(0), at(2));
         assert_eq!(rule.open, [0, 3]);
-        rule.segment_of[7] = 12;
+        rule.notes.set(7, Note { segment: 12, ..rule.notes.of(7) });
         assert!(rule.sum_up().is_err());
     }
 }

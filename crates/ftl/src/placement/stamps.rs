@@ -6,16 +6,30 @@
 
 use super::Now;
 use flashgc_base::snapshot::State;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{Table, prefetch};
 
 /// Stamps that are kept for each page.
 pub(super) const KEPT: usize = 4;
 
-/// Bytes of the stamps of a page.
-pub(super) const BYTES: u64 = 8 * KEPT as u64;
+/// Bytes of the stamps of `pages` pages.
+pub(super) fn bytes(pages: usize) -> u64 {
+    Table::<u64>::bytes_for(KEPT * pages)
+}
 
 /// The stamp of a write that did not happen.
 const NEVER: u64 = u64::MAX;
+
+/// Returns `time` divided by `count`, from 1 to [`KEPT`], rounded down. Each case has a constant
+/// divisor, so none takes a division.
+#[inline(always)]
+pub(super) fn share(time: u64, count: usize) -> u64 {
+    match count {
+        1 => time,
+        2 => time / 2,
+        3 => time / 3,
+        _ => time / 4,
+    }
+}
 
 /// The stamps of the last [`KEPT`] writes of every page.
 #[derive(State)]
@@ -26,12 +40,12 @@ pub(super) struct Stamps {
     /// The stamps of each page, [`KEPT`] of them, the newest first; [`NEVER`] stands for a missing
     /// stamp.
     #[snapshot(table)]
-    stamps: Vec<u64>,
+    stamps: Table<u64>,
 }
 
 impl Stamps {
     pub(super) fn new(pages: usize) -> Self {
-        Self { pages: pages as u64, stamps: vec![NEVER; KEPT * pages] }
+        Self { pages: pages as u64, stamps: Table::filled(KEPT * pages, NEVER) }
     }
 
     /// t: the stamp of a write that comes now.
@@ -71,9 +85,9 @@ impl Stamps {
 
     #[inline]
     fn push(&mut self, page: u32, stamp: u64) {
-        let stamps = &mut self.stamps[KEPT * page as usize..][..KEPT];
-        stamps.copy_within(..KEPT - 1, 1);
-        stamps[0] = stamp;
+        let stamps = self.stamps[KEPT * page as usize..].first_chunk_mut::<KEPT>();
+        let Some(stamps) = stamps else { return };
+        *stamps = [stamp, stamps[0], stamps[1], stamps[2]];
     }
 }
 

@@ -29,6 +29,7 @@
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Param, Params};
+use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "warcip",
@@ -48,7 +49,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         // A centre moves with each block, and the pages that are near it change with it.
         rewrites: 16,
     },
-    bytes: |_, shape| 16 * shape.pages as u64,
+    bytes: |_, shape| Table::<u64>::bytes_for(2 * shape.pages),
     make: Some(|params, shape, _| Box::new(Warcip::new(params, shape))),
 };
 
@@ -79,36 +80,28 @@ struct Warcip {
     window: u64,
     #[snapshot(skip)]
     pages_per_block: u64,
-    /// The number of each page's last write by the host; [`NEVER`] if there is none.
+    /// Two words for each page: the number of its last write by the host, [`NEVER`] if there is
+    /// none, and its penalty.
     #[snapshot(table)]
-    written: Vec<u64>,
-    #[snapshot(table)]
-    penalties: Vec<u64>,
+    notes: Table<u64>,
 }
 
 impl Warcip {
     fn new(params: &Params, shape: Shape) -> Self {
+        let mut notes = Table::filled(2 * shape.pages, 0);
+        notes.iter_mut().step_by(2).for_each(|written| *written = NEVER);
         let pages_per_block = u64::from(shape.pages_per_block);
         let window = params.integer("window") * pages_per_block;
         let mut clusters = vec![Cluster::default(); params.integer("classes") as usize - 1];
         clusters[0].is_used = true;
-        Self {
-            clusters,
-            left: window,
-            window,
-            pages_per_block,
-            written: vec![NEVER; shape.pages],
-            penalties: vec![0; shape.pages],
-        }
+        Self { clusters, left: window, window, pages_per_block, notes }
     }
 
     /// The interval of `page` if write `number` of the host goes to it.
     #[inline]
     fn interval(&self, page: u32, number: u64) -> u64 {
-        match self.written[page as usize] {
-            NEVER => 0,
-            written => number - written + self.penalties[page as usize],
-        }
+        let note = &self.notes[2 * page as usize..][..2];
+        if note[0] == NEVER { 0 } else { number - note[0] + note[1] }
     }
 
     /// Splits or dissolves a cluster at the end of a window.
@@ -146,6 +139,10 @@ impl Placement for Warcip {
         usize::from(class) == self.clusters.len()
     }
 
+    fn prefetch(&self, page: u32) {
+        prefetch(&self.notes, 2 * page as usize);
+    }
+
     #[inline]
     fn host(&self, page: u32, _: Option<StreamId>, _: Option<Place>, now: Now) -> Class {
         let interval = self.interval(page, now.host) as f64;
@@ -167,8 +164,7 @@ impl Placement for Warcip {
     fn wrote(&mut self, page: u32, _: Option<Place>, to: Place, now: Now) {
         let number = now.host - 1;
         let interval = self.interval(page, number);
-        self.written[page as usize] = number;
-        self.penalties[page as usize] = 0;
+        self.notes[2 * page as usize..][..2].copy_from_slice(&[number, 0]);
         // A write in place of a copy under way is in no cluster.
         let Some(cluster) = self.clusters.get_mut(usize::from(to.class)) else { return };
         cluster.sum += interval;
@@ -182,14 +178,14 @@ impl Placement for Warcip {
     }
 
     fn trimmed(&mut self, page: u32, _: Place, _: Now) {
-        self.written[page as usize] = NEVER;
+        self.notes[2 * page as usize] = NEVER;
     }
 
     #[inline]
     fn copied(&mut self, page: u32, _: Place, _: Place, now: Now) {
-        let written = self.written[page as usize];
-        if written != NEVER {
-            self.penalties[page as usize] = now.host - written;
+        let note = &mut self.notes[2 * page as usize..][..2];
+        if note[0] != NEVER {
+            note[1] = now.host - note[0];
         }
     }
 
@@ -256,7 +252,7 @@ mod tests {
         // A write in place of a copy does not count for a cluster. A page that was discarded, or
         // has only first contents, has an interval of 0.
         rule.wrote(4, None, on(3), at(29));
-        assert_eq!((rule.written[4], rule.clusters[0].count, rule.left), (28, 2, 3991));
+        assert_eq!((rule.notes[8], rule.clusters[0].count, rule.left), (28, 2, 3991));
         rule.trimmed(3, on(0), at(30));
         rule.copied(60, on(0), on(3), at(29));
         assert_eq!([3, 60].map(|page| rule.interval(page, 40)), [0, 0]);
@@ -265,7 +261,7 @@ mod tests {
             *cluster = Cluster { is_used: true, centre, ..Cluster::default() };
         }
         let mut class = |interval: u64| {
-            rule.written[9] = 40 - interval;
+            rule.notes[18] = 40 - interval;
             rule.host(9, None, None, at(40))
         };
         assert_eq!([1, 3, 4, 13, 14, 15].map(&mut class), [1, 1, 2, 2, 2, 0]);

@@ -44,6 +44,13 @@ impl Gathering {
         })
     }
 
+    /// The open block of `class` in `plane` ends at offset `next` with data of the host, or with
+    /// copies.
+    pub(super) fn end(&mut self, plane: PlaneId, class: Class, next: u32, copies: bool) {
+        let ends = self.ends(plane, class);
+        *(if copies { &mut ends.copies } else { &mut ends.host }) = next;
+    }
+
     fn ends(&mut self, plane: PlaneId, class: Class) -> &mut Ends {
         &mut self.ends[plane as usize * self.classes + usize::from(class)]
     }

@@ -255,43 +255,6 @@ impl<P: VictimPolicy> PageStore<P> {
         Ok(Some((kept.len(), with_zombies)))
     }
 
-    /// Programs `pages`, lifted from the victim `block` of `plane`, each at the open block of its
-    /// class.
-    ///
-    /// # Errors
-    /// No erased block is left for one of them.
-    fn set_down_sorted(
-        &mut self,
-        plane: PlaneId,
-        block: BlockId,
-        pages: &[u32],
-        with_zombies: bool,
-    ) -> Result<(), FtlError> {
-        let sees_blocks = self.sorting.sees_blocks();
-        let from = self.planes[plane as usize].first_block + block;
-        for (index, &page) in pages.iter().enumerate() {
-            let left = (pages.len() - index) as u32;
-            if sees_blocks {
-                self.planes[plane as usize].blocks.set_open_count(block, left);
-            }
-            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
-                prefetch(&self.tables.map, ahead as usize);
-                self.sorting.prefetch(ahead);
-            }
-            let zombie = with_zombies && self.is_zombie(page);
-            let class = self.sorting.of_copy(page, from, zombie);
-            let class = self.room_for_copy(class, plane)?;
-            let plane_state = &self.planes[plane as usize];
-            let open = plane_state.first_block + plane_state.open[usize::from(class)].block;
-            self.set_down(plane, class, &[page], with_zombies);
-            if sees_blocks {
-                self.planes[plane as usize].blocks.set_open_count(block, left - 1);
-            }
-            self.sorting.copied(page, from, Place { class, block: open });
-        }
-        Ok(())
-    }
-
     /// Copies the valid page at `from`, in the victim of `plane`, to the open block of its class.
     /// Returns its new ppn.
     ///

@@ -1,9 +1,11 @@
 //! The choice of the block that is collected next, and the check that collections make progress.
 
+use super::PageStore;
 use super::plane::Plane;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::digest;
 use crate::error::{FtlError, FtlErrorKind};
+use crate::layout::PlaneId;
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 use flashgc_base::rng::Stream;
@@ -69,6 +71,17 @@ impl<P: VictimPolicy> Plane<P> {
         let b = self.blocks.pages_per_block();
         let room = if self.pool.is_empty() { room } else { b };
         self.leveller.as_mut()?.victim(&self.blocks, room)
+    }
+}
+
+impl<P: VictimPolicy> PageStore<P> {
+    /// Asks the processor for the data of the block of `plane` that is probably picked next.
+    pub(crate) fn fetch_next(&self, plane: PlaneId) {
+        let plane_state = &self.planes[plane as usize];
+        let Plane { policy, blocks, tracker, rng, first_block, .. } = plane_state;
+        if let Some(block) = policy.guess(blocks, tracker, rng) {
+            self.tables.prefetch_start(first_block + block);
+        }
     }
 }
 

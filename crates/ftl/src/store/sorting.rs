@@ -6,13 +6,17 @@ use flashgc_base::stream::StreamId;
 
 use super::plane::Plane;
 use super::slc::SlcClasses;
+use super::tables::Tables;
+use super::zombies::ZOMBIE;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::history::NO_CLASS;
 use crate::layout::Layout;
-use crate::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
+use crate::placement::{
+    Batch, Class, Collected, Front, Ground, Now, PicksVictims, Place, Placement, SeesBlocks,
+};
 use crate::slc::RESERVED_WITH_SLC;
 use crate::streams::Streams;
 use crate::victim::VictimPolicy;
@@ -24,6 +28,14 @@ pub(crate) const HOST: Class = 0;
 /// Erased blocks of a plane that host writes do not take, without a placement: the pages of a
 /// victim may need one.
 pub const RESERVED_BLOCKS: u32 = 1;
+
+/// The moves of a batch of pages.
+pub(super) enum Moves {
+    /// The host writes them.
+    Writes,
+    /// A collection copies them from `block`. `begins`: they are the first pages of the block.
+    Copies { block: BlockId, begins: bool },
+}
 
 /// The rule that sorts pages into classes, each with an open block of its own, and the class of
 /// every block. Without a placement there is one class for host writes and one for copies, or one
@@ -62,6 +74,9 @@ pub(crate) struct Sorting {
     /// The streams of pages; `None` if writes name no streams.
     #[snapshot(state)]
     pub(super) streams: Option<Streams>,
+    /// The next places of a batch, one entry for each class.
+    #[snapshot(skip)]
+    pub(super) fronts: Vec<Front>,
 }
 
 impl Sorting {
@@ -94,6 +109,7 @@ impl Sorting {
             opened: vec![Now::default(); classified],
             now: Now::default(),
             streams: layout.streams.then(|| Streams::new(layout.geometry.logical_pages())),
+            fronts: Vec::new(),
         })
     }
 
@@ -227,6 +243,58 @@ impl Sorting {
     pub(crate) fn prefetch(&self, page: u32) {
         if let Some(rule) = &self.rule {
             rule.prefetch(page);
+        }
+    }
+
+    /// Sorts `pages`: at most as many as `old` is long, until the block of a class is full. Returns
+    /// how many were sorted, and the class of the full block. For each of them, `old` gets the map
+    /// entry before, and `new` the new ppn. There is a rule.
+    pub(super) fn sort(
+        &mut self,
+        tables: &mut Tables,
+        moves: Moves,
+        has_zombies: bool,
+        pages: &[u32],
+        old: &mut [u32],
+        new: &mut [u32],
+    ) -> (usize, Option<Class>) {
+        let (rule, ground) = self.ground(tables, has_zombies);
+        let begins = matches!(moves, Moves::Copies { begins: true, .. });
+        let mut batch = Batch { ground, pages, old, new, begins, done: 0, full: None };
+        match moves {
+            Moves::Writes => rule.sort_writes(&mut batch),
+            Moves::Copies { block, .. } => rule.sort_copies(&mut batch, block),
+        }
+        (batch.done, batch.full)
+    }
+
+    /// The rule, and what it changes when it sorts pages. There is a rule.
+    fn ground<'a>(
+        &'a mut self,
+        tables: &'a mut Tables,
+        has_zombies: bool,
+    ) -> (&'a mut dyn Placement, Ground<'a>) {
+        let ground = Ground {
+            geometry: tables.geometry,
+            map: &mut tables.map,
+            reverse: &mut tables.reverse,
+            live: &tables.live,
+            mark: if has_zombies { ZOMBIE } else { 0 },
+            class_of: &self.class_of,
+            mixed: self.levelled.zip(self.mixed.first().map(|classes| &**classes)),
+            streams: self.streams.as_mut(),
+            fronts: &mut self.fronts,
+            now: &mut self.now,
+        };
+        (&mut **self.rule.as_mut().expect("a placement sorts the pages"), ground)
+    }
+
+    /// Without a rule, `pages` were written by the host.
+    #[inline]
+    pub(crate) fn count_writes(&mut self, pages: &[u32]) {
+        if let Some(streams) = &mut self.streams {
+            pages.iter().for_each(|&page| streams.wrote(page));
+            self.now.programs += pages.len() as u64;
         }
     }
 
