@@ -5,7 +5,8 @@
 //! `cargo bench -p flashgc-timed --bench timed` runs it. Options: `-- --smoke` runs a size that
 //! takes a second; `-- --gigabytes 64` one size; `-- --requests 1000000` this number of requests,
 //! three times; `-- --preemption` semi-preemptive collection; `-- --reads` as many reads as writes;
-//! `-- --metered` the measurements of `flashgc run`.
+//! `-- --only-reads` no writes; `-- --outstanding 32` this number of requests at a time instead of
+//! 1024; `-- --metered` the measurements of `flashgc run`.
 
 #[path = "../../drive/benches/bare/mod.rs"]
 mod bare;
@@ -48,12 +49,40 @@ fn main() {
         None if has("--smoke") => 100_000,
         None => 10_000_000,
     };
+    let job = Job {
+        reads: match (has("--only-reads"), has("--reads")) {
+            (true, _) => Reads::All,
+            (_, true) => Reads::Half,
+            _ => Reads::None,
+        },
+        outstanding: value("--outstanding").map_or(1024, |count| count as u32),
+        preemption,
+        requests,
+    };
     for bytes in sizes {
         match has("--metered") {
-            true => measure(bytes, preemption, has("--reads"), requests, meter),
-            false => measure(bytes, preemption, has("--reads"), requests, |_| Silent),
+            true => measure(bytes, job, meter),
+            false => measure(bytes, job, |_| Silent),
         }
     }
+}
+
+/// The work of a measured drive.
+#[derive(Clone, Copy)]
+struct Job {
+    reads: Reads,
+    /// The number of requests at a time.
+    outstanding: u32,
+    preemption: Preemption,
+    requests: u64,
+}
+
+/// The requests that are reads; the others are writes.
+#[derive(Clone, Copy)]
+enum Reads {
+    None,
+    Half,
+    All,
 }
 
 /// An endless stream of random requests of 4 KiB.
@@ -62,7 +91,7 @@ fn main() {
 struct Uniform {
     stream: Stream,
     pages: u32,
-    reads: bool,
+    reads: Reads,
 }
 
 impl RequestStream for Uniform {
@@ -70,7 +99,11 @@ impl RequestStream for Uniform {
         batch.clear();
         for _ in 0..limit {
             let offset = u64::from(self.stream.below(self.pages)) * 4096;
-            let reads = self.reads && self.stream.bits() & 1 == 1;
+            let reads = match self.reads {
+                Reads::None => false,
+                Reads::Half => self.stream.bits() & 1 == 1,
+                Reads::All => true,
+            };
             let op = if reads { Op::Read } else { Op::Write };
             batch.push(TimedRequest {
                 arrival_ns: 0,
@@ -101,15 +134,10 @@ fn meter(hardware: &Hardware) -> Meter {
     Meter::new(0, None, dies, None, WorstSoFar::new(dies, planes, false))
 }
 
-fn measure<O: Observer>(
-    bytes: u64,
-    preemption: Preemption,
-    reads: bool,
-    requests: u64,
-    observer: impl Fn(&Hardware) -> O,
-) {
-    let host = Loop::Closed { threads: 1024, think_ns: 0 };
-    let settings = tlc::settings(host, 1024, preemption);
+fn measure<O: Observer>(bytes: u64, job: Job, observer: impl Fn(&Hardware) -> O) {
+    let Job { reads, outstanding, preemption, requests } = job;
+    let host = Loop::Closed { threads: outstanding, think_ns: 0 };
+    let settings = tlc::settings(host, outstanding, preemption);
     let (hardware, placement) = (settings.hardware, settings.placement);
     let planes = hardware.all_planes();
     let pages = bytes / 4096;
@@ -138,10 +166,12 @@ fn measure<O: Observer>(
     // These writes bring the drive from its random fill to the steady state.
     let mut stream = Stream::new(2, "warm-up");
     let mut batch = vec![0u32; 4096];
+    let start = seconds_on_a_core();
     for _ in 0..pages / 4096 {
         batch.iter_mut().for_each(|page| *page = stream.below(pages as u32));
         drive.precondition(&batch).expect("there is room");
     }
+    let warm_up = pages as f64 / (seconds_on_a_core() - start);
     let mut rates = Vec::new();
     let before = drive.layer().counters();
     for round in 1..=3 {
@@ -163,9 +193,10 @@ fn measure<O: Observer>(
     println!(
         "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  \
          {copies:.2} copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the \
-         drive",
+         drive  {:.1} M writes/s of the warm-up",
         bytes / 1_000_000_000,
         median(&mut rates) / 1e6,
         median(&mut light) / 1e6,
+        warm_up / 1e6,
     );
 }
