@@ -1,11 +1,10 @@
 //! The clock: the present time and the next event. Each event has at most one time at which it is
 //! due.
 
-use flashgc_base::snapshot::{Fault, State, Value};
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
+
+use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer, restore_table, save_table};
 
 /// The time of an event that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -189,7 +188,7 @@ impl Clock {
     }
 
     /// Moves to the next event, if its time is not after `end`.
-    #[inline]
+    #[inline(always)]
     pub fn go_on(&mut self, end: u64) -> Next {
         let (timer, time) = self.timers.first();
         if time == NEVER {
@@ -207,7 +206,7 @@ impl Clock {
         self.before = self.position();
         self.now = time;
         self.timer = timer as u32 + 1;
-        self.timers.clear(timer);
+        self.timers.clear_first(timer);
         self.events[timer]
     }
 
@@ -228,90 +227,208 @@ impl Clock {
     }
 }
 
+/// The number of sorted queues of [`Timers`].
+const QUEUES: usize = 4;
+
 /// A fixed number of timers, of which the one with the earliest time is found fast. Equal times
 /// come in the order of the timers' numbers.
 ///
-/// When a timer is set again, its old entry stays in the heap. It is removed when it is the first,
-/// or when the heap has more than twice as many entries as there are timers.
-#[derive(State)]
-#[snapshot(then = check)]
+/// Jobs of one kind take the same time, so the ends of these jobs are set in the order in which
+/// they come. A few sorted queues therefore hold nearly all entries. A new entry goes to the end of
+/// the first queue whose last entry is not later. If there is no such queue, it goes to a heap.
+///
+/// When a timer is set again, its old entry stays where it is. It is removed when it is the first,
+/// or when there are more than twice as many entries as timers.
+///
+/// An entry is one number: the time since `base` in the high bits, and the number of the timer in
+/// the low bits. A time that is too far from `base` has no entry at first; it gets one when no
+/// earlier entry is left and `base` moves.
 struct Timers {
-    #[snapshot(table)]
     times: Vec<u64>,
-    heap: BinaryHeap<Reverse<Entry>>,
+    base: u64,
+    /// The number of bits for the number of a timer.
+    bits: u32,
+    /// `true` if there are times without an entry, after those of all entries.
+    has_far: bool,
+    queues: [Queue; QUEUES],
+    heap: BinaryHeap<Reverse<u64>>,
+    /// The first entry of each queue, then that of the heap; [`NO_ENTRY`] if it is empty.
+    heads: [u64; QUEUES + 1],
+    /// The last entry of each queue; 0 if it is empty.
+    tails: [u64; QUEUES],
+    /// The number of entries in the queues and the heap.
+    entries: usize,
+    /// The place in `heads` of the entry that [`Timers::first`] has returned last.
+    at: usize,
 }
 
-/// A time in the high half, and the number of its timer in the low half.
+/// The entry that is after all others.
+const NO_ENTRY: u64 = u64::MAX;
+
+/// A queue of entries, in a ring whose size is a power of two. Behind the last entry there is
+/// [`NO_ENTRY`].
+struct Queue {
+    ring: Box<[u64]>,
+    begin: usize,
+    end: usize,
+}
+
+impl Queue {
+    fn new() -> Self {
+        Self { ring: [NO_ENTRY; 16].into(), begin: 0, end: 0 }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.begin == self.end
+    }
+
+    /// Returns `true` if the ring must grow before the next entry.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.end.wrapping_sub(self.begin) == self.ring.len() - 1
+    }
+
+    /// Puts an entry at the end. The queue is not full.
+    #[inline]
+    fn push(&mut self, entry: u64) {
+        let mask = self.ring.len() - 1;
+        self.ring[self.end & mask] = entry;
+        self.end = self.end.wrapping_add(1);
+        self.ring[self.end & mask] = NO_ENTRY;
+    }
+
+    /// Takes out the first entry; the queue is not empty. Returns the entry after it.
+    #[inline]
+    fn pop(&mut self) -> u64 {
+        self.begin = self.begin.wrapping_add(1);
+        self.ring[self.begin & (self.ring.len() - 1)]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = self.ring.len();
+        let count = self.end.wrapping_sub(self.begin);
+        let old = (0..count).map(|index| self.ring[self.begin.wrapping_add(index) & (size - 1)]);
+        let rest = std::iter::repeat_n(NO_ENTRY, 2 * size - count);
+        self.ring = old.chain(rest).collect();
+        (self.begin, self.end) = (0, count);
+    }
+
+    fn clear(&mut self) {
+        *self = Self::new();
+    }
+}
+
+/// A time in the high half, and the number of its timer in the low half: an entry as it is saved.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Value)]
-struct Entry(u128);
+struct Saved(u128);
 
-impl Entry {
-    #[inline]
-    fn new(timer: usize, time: u64) -> Self {
-        Self(u128::from(time) << 64 | timer as u128)
+/// The times are the state. The entries are made from them; the saved ones are those of the timers
+/// that are set, in order.
+impl State for Timers {
+    fn save(&self, to: &mut Writer<'_>) {
+        let saved = self.in_order().into_iter();
+        let saved = saved.map(|(time, timer)| Saved(u128::from(time) << 64 | timer as u128));
+        saved.collect::<Vec<Saved>>().put(to);
+        save_table(&self.times[..], to);
     }
 
-    #[inline]
-    fn timer(self) -> usize {
-        self.0 as u64 as usize
-    }
-
-    #[inline]
-    fn time(self) -> u64 {
-        (self.0 >> 64) as u64
-    }
-
-    /// Returns `true` if the entry is valid: it has the present time of its timer.
-    #[inline]
-    fn holds(self, times: &[u64]) -> bool {
-        times[self.timer()] == self.time()
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let saved: Vec<Saved> = Value::take(from)?;
+        restore_table(&mut self.times[..], from)?;
+        if saved.iter().any(|entry| entry.0 as u64 >= self.times.len() as u64) {
+            return Err(Fault::new("an event belongs to a part that does not exist"));
+        }
+        self.tidy();
+        Ok(())
     }
 }
 
 impl Timers {
-    fn check(&self) -> Result<(), Fault> {
-        if self.heap.iter().all(|entry| entry.0.timer() < self.times.len()) {
-            return Ok(());
-        }
-        Err(Fault::new("an event belongs to a part that does not exist"))
-    }
-
     /// Returns `count` timers that are not set.
     fn new(count: usize) -> Self {
-        Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }
+        Self {
+            times: vec![NEVER; count],
+            base: 0,
+            bits: usize::BITS - count.leading_zeros(),
+            has_far: false,
+            queues: std::array::from_fn(|_| Queue::new()),
+            heap: BinaryHeap::new(),
+            heads: [NO_ENTRY; QUEUES + 1],
+            tails: [0; QUEUES],
+            entries: 0,
+            at: 0,
+        }
+    }
+
+    /// Returns `true` if `time` is too far from the base for an entry, or before the base.
+    #[inline]
+    fn is_far(&self, time: u64) -> bool {
+        time.wrapping_sub(self.base) >> (u64::BITS - 1 - self.bits) != 0
     }
 
     /// Sets the time of a timer; [`NEVER`] clears it.
     #[inline]
     fn set(&mut self, timer: usize, time: u64) {
-        let Self { times, heap } = self;
-        if times[timer] == time {
+        if self.times[timer] == time {
             return;
         }
-        times[timer] = time;
-        if time == NEVER {
-            return;
+        self.times[timer] = time;
+        if self.is_far(time) {
+            return self.set_without_entry(time);
         }
-        let entry = Reverse(Entry::new(timer, time));
-        match heap.peek_mut() {
-            // Replaces the first entry, which is no longer valid.
-            Some(mut first) if !first.0.holds(times) => *first = entry,
-            first => {
-                drop(first);
-                heap.push(entry);
+        let entry = (time - self.base) << self.bits | timer as u64;
+        // There is no branch for each queue, as the processor could not predict it.
+        let mut fits = 1 << QUEUES;
+        for queue in 0..QUEUES {
+            fits |= u32::from(self.tails[queue] <= entry) << queue;
+        }
+        let queue = fits.trailing_zeros() as usize;
+        match self.queues.get_mut(queue) {
+            Some(entries) if !entries.is_full() && self.entries < 2 * self.times.len() => {
+                entries.push(entry);
+                self.tails[queue] = entry;
+                self.heads[queue] = self.heads[queue].min(entry);
+                self.entries += 1;
             }
-        }
-        if heap.len() > 2 * times.len() {
-            heap.clear();
-            let set = (0..).zip(&*times).filter(|&(_, &time)| time < NEVER);
-            heap.extend(set.map(|(timer, &time)| Reverse(Entry::new(timer, time))));
+            _ => self.put(queue, entry),
         }
     }
 
-    /// Clears a timer.
+    /// Puts an entry into the queue `queue`, or into the heap if there is no such queue, after it
+    /// has made room.
+    #[inline(never)]
+    fn put(&mut self, queue: usize, entry: u64) {
+        if self.entries == 2 * self.times.len() {
+            return self.tidy(); // this entry is made, too
+        }
+        self.entries += 1;
+        self.heads[queue] = self.heads[queue].min(entry);
+        let Some(entries) = self.queues.get_mut(queue) else {
+            return self.heap.push(Reverse(entry));
+        };
+        if entries.is_full() {
+            entries.grow();
+        }
+        entries.push(entry);
+        self.tails[queue] = entry;
+    }
+
+    /// Notes that a timer was set to `time`, which is too far from the base or before it.
+    #[inline(never)]
+    fn set_without_entry(&mut self, time: u64) {
+        if time < self.base {
+            return self.tidy();
+        }
+        self.has_far |= time < NEVER;
+    }
+
+    /// Clears the timer that [`Timers::first`] has just returned.
     #[inline]
-    fn clear(&mut self, timer: usize) {
+    fn clear_first(&mut self, timer: usize) {
         self.times[timer] = NEVER;
+        self.pop(self.at);
     }
 
     /// Returns the time of a timer.
@@ -321,15 +438,77 @@ impl Timers {
     }
 
     /// Returns the timer with the earliest time, and that time; [`NEVER`] if no timer is set.
-    #[inline]
+    #[inline(always)]
     fn first(&mut self) -> (usize, u64) {
-        while let Some(first) = self.heap.peek_mut() {
-            if first.0.holds(&self.times) {
-                return (first.0.timer(), first.0.time());
+        loop {
+            let (mut at, mut first) = (0, self.heads[0]);
+            for place in 1..=QUEUES {
+                let head = self.heads[place];
+                at = if head < first { place } else { at };
+                first = first.min(head);
             }
-            PeekMut::pop(first);
+            if first == NO_ENTRY {
+                if !self.has_far {
+                    return (0, NEVER);
+                }
+                self.tidy();
+                continue;
+            }
+            let timer = (first & ((1 << self.bits) - 1)) as usize;
+            let time = self.base + (first >> self.bits);
+            if self.times[timer] == time {
+                self.at = at;
+                return (timer, time);
+            }
+            self.pop(at);
         }
-        (0, NEVER)
+    }
+
+    /// Removes the first entry of the queue `at`, or of the heap.
+    #[inline]
+    fn pop(&mut self, at: usize) {
+        self.entries -= 1;
+        let Some(queue) = self.queues.get_mut(at) else { return self.pop_heap() };
+        self.heads[at] = queue.pop();
+        self.tails[at] = if queue.is_empty() { 0 } else { self.tails[at] };
+    }
+
+    #[inline(never)]
+    fn pop_heap(&mut self) {
+        self.heap.pop();
+        self.heads[QUEUES] = self.heap.peek().map_or(NO_ENTRY, |first| first.0);
+    }
+
+    /// Returns the times and numbers of all timers that are set, in order.
+    fn in_order(&self) -> Vec<(u64, usize)> {
+        let set = self.times.iter().copied().zip(0..).filter(|&(time, _)| time < NEVER);
+        let mut set: Vec<(u64, usize)> = set.collect();
+        set.sort_unstable();
+        set
+    }
+
+    /// Makes all entries anew from the times, with the earliest time as base.
+    #[cold]
+    fn tidy(&mut self) {
+        let set = self.in_order();
+        self.base = set.first().map_or(0, |&(time, _)| time);
+        self.queues.iter_mut().for_each(Queue::clear);
+        self.heap.clear();
+        self.heads = [NO_ENTRY; QUEUES + 1];
+        self.tails = [0; QUEUES];
+        let near = set.iter().take_while(|&&(time, _)| !self.is_far(time));
+        let near: Vec<u64> =
+            near.map(|&(time, timer)| (time - self.base) << self.bits | timer as u64).collect();
+        self.has_far = near.len() < set.len();
+        self.entries = near.len();
+        for entry in near {
+            if self.queues[0].is_full() {
+                self.queues[0].grow();
+            }
+            self.queues[0].push(entry);
+            self.heads[0] = self.heads[0].min(entry);
+            self.tails[0] = entry;
+        }
     }
 }
 
@@ -393,9 +572,33 @@ mod tests {
                 }
                 assert_eq!(timers.first().1, least);
                 assert_eq!(timers.get(timer), time);
-                assert!(timers.heap.len() <= 2 * count);
+                assert!(timers.entries <= 2 * count);
             }
         }
+    }
+
+    #[test]
+    fn times_far_apart_come_in_order() {
+        let mut timers = Timers::new(100);
+        let times = [u64::MAX - 1, 7, 1 << 56, 1 << 40, (1 << 56) - 1, u64::MAX - 2, 9, 1 << 62];
+        times.iter().enumerate().for_each(|(timer, &time)| timers.set(99 - timer, time));
+        let mut come = Vec::new();
+        while let (timer, time) = timers.first()
+            && time < NEVER
+        {
+            timers.clear_first(timer);
+            come.push(time);
+            if time == 9 {
+                // The base has not moved beyond the present.
+                timers.set(3, 8);
+                assert_eq!(timers.first(), (3, 8));
+            }
+        }
+        let mut sorted = [&times[..], &[8]].concat();
+        sorted.sort_unstable();
+        come.sort_by_key(|&time| time == 8);
+        sorted.sort_by_key(|&time| time == 8);
+        assert_eq!(come, sorted);
     }
 
     #[test]
@@ -404,7 +607,7 @@ mod tests {
         timers.set(0, 1);
         for time in (5..1000).flat_map(|time| [time, time, NEVER, 7, NEVER, 7]) {
             timers.set(1, time);
-            assert!(timers.heap.len() <= 6);
+            assert!(timers.entries <= 6);
             assert_eq!(timers.first(), (0, 1));
         }
     }
