@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
+use flashgc_ftl::stepwise::Homes;
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, PlaneLayout, Stepwise,
     Translation, VictimSpec, allocation_policies, placement_policies, victim_policies,
@@ -101,6 +102,43 @@ fn one_plane_decides_as_the_counting_drive_for_every_policy() {
                 assert_eq!(place, whole.locate(page), "{what}: page {page}");
             }
         }
+    }
+}
+
+#[test]
+fn writes_ahead_are_those_of_single_writes_for_every_policy() {
+    let geometry = Geometry::with_spare(200, 16, 0.3).unwrap();
+    let homes = Homes::new([0, 1].into());
+    let sorted = ["sepbit", "dac"].map(|placement| ("greedy", placement));
+    let plain = policies().into_iter().map(|policy| (policy, "none"));
+    for ((policy, placement), fill) in plain.chain(sorted).zip(FILLS.into_iter().cycle()) {
+        let what = format!("{policy} {placement} {fill}");
+        let [mut one_by_one, mut ahead] =
+            [(); 2].map(|()| stepwise(policy, placement, geometry, 2, "fifo", fill));
+        let commands = commands(20_000, geometry.logical_pages());
+        let pages: Vec<u32> = commands.into_iter().map(|(page, _)| page).collect();
+        let low = low(placement);
+        for &page in &pages {
+            one_by_one.write_at_once(page, homes.of(page), low, low).unwrap();
+        }
+        let (mut done, mut most) = (0, 0);
+        while done < pages.len() {
+            done += ahead.write_ahead(&pages[done..], most, &homes).unwrap();
+            most = (most + 7) % 300;
+            if let Some(&page) = pages.get(done) {
+                ahead.write_at_once(page, homes.of(page), low, low).unwrap();
+                done += 1;
+            }
+        }
+        ahead.audit().unwrap_or_else(|why| panic!("{what}: {why}"));
+        assert!(ahead.counters().collections > 500, "{what}");
+        assert_eq!(ahead.counters(), one_by_one.counters(), "{what}");
+        assert_eq!(ahead.decisions(), one_by_one.decisions(), "{what}");
+        for page in 0..geometry.logical_pages() {
+            assert_eq!(ahead.locate(page), one_by_one.locate(page), "{what}: page {page}");
+        }
+        // A page that the drive does not have ends the writes.
+        assert_eq!(ahead.write_ahead(&[geometry.logical_pages()], 1, &homes).unwrap(), 0);
     }
 }
 

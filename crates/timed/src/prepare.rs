@@ -48,18 +48,35 @@ impl<O: Observer> TimedDrive<O> {
     ) -> Result<usize, FtlError> {
         const AHEAD: usize = 24;
         let has_streams = self.shared.map.streams().is_some();
-        let mut written = 0;
-        for (index, &page) in pages.iter().enumerate() {
-            if written == most {
-                break;
+        let goes_ahead = !has_streams && self.front.mapping().is_none();
+        let is_write = |op: Option<&Op>| !matches!(op, Some(Op::Trim | Op::Read));
+        let (mut index, mut written) = (0, 0);
+        // The first command after the writes that come next.
+        let mut end = 0;
+        while index < pages.len() && written < most {
+            if goes_ahead && is_write(ops.get(index)) {
+                if end <= index {
+                    let after = ops.get(index..).unwrap_or_default();
+                    let run = after.iter().position(|op| !is_write(Some(op)));
+                    end = run.map_or(pages.len(), |run| index + run);
+                }
+                let (rest, limit) = (&pages[index..], (end - index).min(most - written));
+                let done = self.shared.map.write_ahead(rest, limit, self.scheduler.homes())?;
+                (index, written) = (index + done, written + done);
+                if done == limit {
+                    continue;
+                }
             }
+            let page = pages[index];
             if let Some(&ahead) = pages.get(index + AHEAD) {
                 self.shared.map.prefetch(ahead);
             }
             if let Some(&ahead) = pages.get(index + AHEAD / 2) {
                 self.shared.map.prefetch_old(ahead);
             }
-            match ops.get(index) {
+            let (op, stream) = (ops.get(index), streams.get(index));
+            index += 1;
+            match op {
                 Some(Op::Trim) => {
                     self.trim_at_once(page)?;
                     continue;
@@ -71,7 +88,7 @@ impl<O: Observer> TimedDrive<O> {
                 _ => {}
             }
             if has_streams {
-                self.shared.name(page, streams.get(index).copied().unwrap_or(NO_STREAM))?;
+                self.shared.name(page, stream.copied().unwrap_or(NO_STREAM))?;
             }
             let is_written = match self.map_on_flash() {
                 Some((cache, mut below)) => cache.write_at_once(&mut below, page)?,

@@ -8,8 +8,10 @@
 //! and if every collection runs to its end when it is due, the decisions are those of
 //! [`PageMap`](crate::PageMap) with the pool frontier, to the digit.
 
+mod homes;
 mod plane_map;
 
+pub use homes::Homes;
 pub use plane_map::PlaneMap;
 
 use flashgc_base::snapshot::Fault;
@@ -139,6 +141,16 @@ pub trait Stepwise: Layer {
     /// # Errors
     /// A page that the drive does not have.
     fn write(&mut self, page: u32, plane: PlaneId) -> Result<Option<u32>, FtlError>;
+
+    /// Writes the first `most` of `pages` in order, each to its home, as [`Stepwise::write`] does.
+    /// Stops before the first page that finds no room in an open block, that may go to an SLC
+    /// block, or that the drive does not have. Returns the number of pages written. The data that
+    /// later pages need are prefetched, also those beyond `most`.
+    ///
+    /// # Errors
+    /// The errors of [`Stepwise::write`].
+    fn write_ahead(&mut self, pages: &[u32], most: usize, homes: &Homes)
+    -> Result<usize, FtlError>;
 
     /// The host discards `page`. Returns where its data were.
     ///

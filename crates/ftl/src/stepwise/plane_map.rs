@@ -6,18 +6,20 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::StreamId;
 
-use super::{Contents, FoldsSlc, Move, OpenBlock, Room, Stepwise, VictimBlock};
+use super::{Contents, FoldsSlc, Homes, Move, OpenBlock, Room, Stepwise, VictimBlock};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
 use crate::error::FtlError;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, UNMAPPED};
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams, methods_of_store};
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::{Class, Place};
 use crate::store::{
-    Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, room_for_a_block,
+    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, Region, SlcRoom, UnderWay,
+    room_for_a_block,
 };
+use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 use crate::wear::Wear;
 use flashgc_base::table::prefetch;
@@ -32,6 +34,9 @@ pub struct PlaneMap<P: VictimPolicy> {
 /// Pages of a victim whose map entries are prefetched at once. One by one, each request would wait
 /// for the translation of its address; the addresses of many are translated side by side.
 const FETCHED_AT_ONCE: u32 = u32::BITS;
+
+/// Pages whose writes before the clock are done together.
+const WRITTEN_AT_ONCE: usize = 64;
 
 impl<P: VictimPolicy> PlaneMap<P> {
     /// The map that `layout` describes, the policy of each plane made by `make`.
@@ -64,8 +69,16 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     /// Returns the room that a write of `page` finds in the SLC region of `plane`: none on a drive
     /// that is read-only, and none for a page of a map on flash.
-    #[inline]
+    #[inline(always)]
     fn slc_room(&self, page: u32, plane: PlaneId) -> SlcRoom {
+        match self.plane(plane).region {
+            Some(_) => self.room_in_region(page, plane),
+            None => SlcRoom::Direct,
+        }
+    }
+
+    #[inline(never)]
+    fn room_in_region(&self, page: u32, plane: PlaneId) -> SlcRoom {
         let plane_state = self.plane(plane);
         match plane_state.takes_in_slc(page) && !self.store.has_ended() {
             true => plane_state.slc_room(),
@@ -121,6 +134,63 @@ impl<P: VictimPolicy> PlaneMap<P> {
     /// full.
     fn closes_host(&self, plane: PlaneId) -> bool {
         !self.store.sorting.has_rule() && self.plane(plane).room(HOST) == 0
+    }
+
+    /// Returns `true` if a host write changes nothing but the tables, and no part of the store must
+    /// see each write before the next one.
+    fn is_plain(&self) -> bool {
+        let PageStore { sorting, gathering, zombies, changes, .. } = &self.store;
+        !sorting.follows_writes()
+            && gathering.is_none()
+            && zombies.is_none()
+            && changes.is_none()
+            && !P::Tracker::FOLLOWS_ORIGINS
+            && !P::Tracker::FOLLOWS_DEATHS
+            && !self.has_regions()
+    }
+
+    /// Writes pages as [`Stepwise::write_ahead`] does, if the store [is plain](Self::is_plain).
+    /// Returns the number of pages written.
+    ///
+    /// Two passes over a few pages, each with one table to wait for: first the map, then the live
+    /// bits.
+    fn write_plain(&mut self, pages: &[u32], most: usize, homes: &Homes) -> usize {
+        let PageStore { tables, planes, sorting, .. } = &mut self.store;
+        let logical_pages = tables.geometry.logical_pages();
+        let most = most.min(pages.len());
+        let mut done = 0;
+        let mut old = [UNMAPPED; WRITTEN_AT_ONCE];
+        loop {
+            let limit = (most - done).min(WRITTEN_AT_ONCE);
+            let mut count = 0;
+            for (old, index) in old[..limit].iter_mut().zip(done..) {
+                if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                    prefetch(&tables.map, ahead as usize);
+                }
+                let page = pages[index];
+                if page >= logical_pages {
+                    break;
+                }
+                let plane_state = &mut planes[homes.of(page) as usize];
+                if plane_state.room(HOST) == 0 || plane_state.wanted.is_some() {
+                    break;
+                }
+                let ppn = plane_state.program(tables, HOST, &[page]);
+                plane_state.counters.host_pages += 1;
+                *old = std::mem::replace(&mut tables.map[page as usize], ppn);
+                prefetch(&tables.live, (*old >> 6) as usize);
+                count += 1;
+            }
+            for old in old[..count].iter_mut().filter(|old| **old != UNMAPPED) {
+                let plane = tables.plane_of(*old) as usize;
+                planes[plane].kill(tables, std::slice::from_mut(old));
+            }
+            sorting.tick(count as u64);
+            done += count;
+            if count < WRITTEN_AT_ONCE {
+                return done;
+            }
+        }
     }
 
     /// Returns `true` if the planes have SLC regions.
@@ -281,6 +351,43 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         }
         let ppn = self.program_host_page(plane, class, class, page);
         Ok(Some(ppn))
+    }
+
+    fn write_ahead(
+        &mut self,
+        pages: &[u32],
+        most: usize,
+        homes: &Homes,
+    ) -> Result<usize, FtlError> {
+        if self.store.has_ended() || self.has_regions() {
+            return Ok(0);
+        }
+        if self.is_plain() {
+            return Ok(self.write_plain(pages, most, homes));
+        }
+        let logical_pages = self.store.tables.geometry.logical_pages();
+        for (index, &page) in pages.iter().enumerate().take(most) {
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.store.tables.map, ahead as usize);
+            }
+            if let Some(&ahead) = pages.get(index + LIVE_AHEAD) {
+                self.prefetch_old(ahead);
+            }
+            if page >= logical_pages {
+                return Ok(index);
+            }
+            let (class, plane) = (self.class_of_write(page), homes.of(page));
+            let plane_state = self.plane(plane);
+            if plane_state.room(class) == 0
+                || plane_state.wanted == Some(class)
+                || !self.may_write(class, plane)
+            {
+                return Ok(index);
+            }
+            self.store.sorting.goes_on()?;
+            self.program_host_page(plane, class, class, page);
+        }
+        Ok(most.min(pages.len()))
     }
 
     fn trim(&mut self, page: u32) -> Result<Option<u32>, FtlError> {

@@ -30,7 +30,7 @@ pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
-pub(crate) use tables::{MAP_AHEAD, Tables, room_for_a_block};
+pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
 use zombies::unmarked;
 pub(crate) use zombies::{Fate, ZOMBIE};
 

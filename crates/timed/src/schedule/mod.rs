@@ -14,6 +14,7 @@ mod suspend;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
+use flashgc_ftl::stepwise::Homes;
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::clock::{Event, NEVER};
@@ -50,23 +51,6 @@ impl Ready {
         let die = self.dies.pop()?;
         self.is_in[die as usize] = false;
         Some(die)
-    }
-}
-
-/// The plane of each page in a static placement. The entry of a page is its number modulo the
-/// number of entries.
-struct Homes(Box<[u32]>);
-
-impl Homes {
-    #[inline]
-    fn of(&self, page: u32) -> u32 {
-        let count = self.0.len();
-        // A division is slow, so a power of two is handled with a mask.
-        let turn = match count.is_power_of_two() {
-            true => page as usize & (count - 1),
-            false => page as usize % count,
-        };
-        self.0[turn]
     }
 }
 
@@ -140,7 +124,7 @@ impl Scheduler {
             waiting: DieQueues::new(dies),
             stale: Stale::new(settings.flush_after_ns),
             sites: Sites::new(settings, map),
-            homes: Homes(settings.placement.homes(&settings.hardware)),
+            homes: Homes::new(settings.placement.homes(&settings.hardware)),
             spread: Spread::new(settings, map)?,
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
@@ -381,6 +365,11 @@ impl Scheduler {
         let plane = self.homes.of(page);
         self.collector.collect_at_once(map, page, plane)?;
         Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
+    }
+
+    /// Returns the planes to which pages are written before the clock starts.
+    pub fn homes(&self) -> &Homes {
+        &self.homes
     }
 
     /// Returns the state of the drive's life.
