@@ -320,15 +320,27 @@ impl<O: Observer> TimedDrive<O> {
     }
 
     /// Lets a die begin all jobs that it can begin now.
+    #[inline]
     pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
         self.shared.observer.looked_at(die);
+        if self.scheduler.may_begin(die) {
+            self.begin_jobs(die)?;
+        }
+        self.scheduler.note(self.shared.now(), die);
+        Ok(())
+    }
+
+    /// Lets a die that may begin jobs begin them, and gives back the operations that take no time.
+    fn begin_jobs(&mut self, die: u32) -> Result<(), DriveError> {
         while self.scheduler.begin_next(&mut self.shared, die)? {
             let done = self.scheduler.take_done();
             if done != NONE {
                 self.hand_back(die, done);
             }
+            if !self.scheduler.may_begin(die) {
+                break;
+            }
         }
-        self.scheduler.note(self.shared.now(), die);
         Ok(())
     }
 

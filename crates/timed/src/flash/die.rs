@@ -158,6 +158,16 @@ impl Die {
         self.cells.is_idle() & self.bus.is_idle()
     }
 
+    /// Returns `true` if one half of the die is idle and the other half has a job with which a
+    /// further job may overlap: data of a read on the bus, or a program of the host in the cells.
+    #[inline]
+    pub fn may_overlap(&self) -> bool {
+        matches!(
+            (self.cells.job, self.bus.job),
+            (Job::Idle, Job::Read(_)) | (Job::Write(_), Job::Idle)
+        )
+    }
+
     /// Returns `true` if the cells have worked on their job before `now`.
     pub fn has_begun(&self, now: u64) -> bool {
         now > self.cells.begin || self.suspends > 0

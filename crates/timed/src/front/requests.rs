@@ -14,8 +14,8 @@ use crate::ops::Kind;
 
 /// The number of requests that are read from the workload at a time.
 const BATCH: usize = 256;
-/// The number of requests whose map entries are prefetched together. The prefetch is ahead by the
-/// same number of requests. Fetches at the same time overlap, so that cache misses cost less.
+/// The distance in requests at which map entries are prefetched. It is also the number of requests
+/// whose other data are prefetched together: such fetches overlap, so that cache misses cost less.
 const AHEAD: usize = 32;
 
 /// The bit that marks the number of a part of a request. There are such parts if each channel is
@@ -257,8 +257,10 @@ impl Arrivals {
         shape: &Shape,
     ) -> Result<Option<TimedRequest>, WorkloadError> {
         let Some(&next) = self.peek(map, shape)? else { return Ok(None) };
+        if let Some(ahead) = self.batch.get(self.taken + AHEAD) {
+            map.prefetch(shape.page_of(ahead.offset) as u32);
+        }
         if self.taken.is_multiple_of(AHEAD) {
-            self.fetch_ahead(map, shape, self.taken + AHEAD);
             self.fetch_old(map, shape);
         }
         self.number = self.numbers.get(self.taken).copied();
@@ -288,10 +290,11 @@ impl Arrivals {
     }
 
     /// Prefetches the simulation's data about the old copies of the pages that the next requests
-    /// touch. The map entries of these pages were prefetched before.
+    /// write or discard. The map entries of these pages were prefetched before.
     #[inline(never)]
     fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {
-        for next in self.batch.iter().skip(self.taken).take(AHEAD) {
+        let next = self.batch.iter().skip(self.taken).take(AHEAD);
+        for next in next.filter(|next| next.op != Op::Read) {
             map.prefetch_old(shape.page_of(next.offset) as u32);
         }
     }

@@ -471,6 +471,7 @@ impl DieQueues {
     }
 
     /// Returns `true` if nothing waits at `die`.
+    #[inline]
     pub fn is_empty(&self, die: u32) -> bool {
         let Line { reads, writes } = &self.dies[die as usize];
         reads.is_empty() && writes.is_empty()
@@ -495,8 +496,13 @@ impl DieQueues {
 
     /// Returns the first read whose order is below `before` and that need not wait for an earlier
     /// write of its page.
+    #[inline]
     pub fn first_read(&mut self, ops: &Ops, die: u32, before: u64) -> Option<u32> {
         let Line { reads, writes } = &mut self.dies[die as usize];
+        if writes.is_empty() {
+            let head = Some(reads.head).filter(|&op| op != NONE);
+            return head.filter(|&op| ops[op].order < before);
+        }
         reads.first(ops, before, |op| writes.has_before(ops, op.order, op.page))
     }
 

@@ -170,7 +170,7 @@ impl Scheduler {
         if self.idle_ns.is_some() {
             shared.clock.set(Event::Idle(die), NEVER);
         }
-        if self.begins_when_busy || self.flash.die(die).is_idle() {
+        if self.may_begin(die) {
             if self.suspends {
                 self.suspend_for(shared, die, op);
             }
@@ -199,9 +199,25 @@ impl Scheduler {
         self.ready.dies.is_empty()
     }
 
-    /// Lets a die begin the next job that it can begin now. Returns `true` if there was one. The
-    /// caller must then [take](Self::take_done) the operation that is done at once, if there is
-    /// one.
+    /// Returns `true` if a die may be able to begin a job now: it is idle and has work, or it is
+    /// busy in such a way that a further job may begin.
+    #[inline]
+    pub fn may_begin(&self, die: u32) -> bool {
+        let die_state = self.flash.die(die);
+        if die_state.is_idle() {
+            return !self.waiting.is_empty(die)
+                || self.collector.is_under_way(die)
+                || die_state.suspended.is_some()
+                || self.idle_ns.is_some();
+        }
+        let overlaps = self.cache_commands || self.collector.is_under_way(die);
+        self.begins_when_busy
+            && (self.suspends || self.units_per_page > 1 || overlaps && die_state.may_overlap())
+    }
+
+    /// Lets a die that [may begin](Self::may_begin) a job begin the next one that it can begin now.
+    /// Returns `true` if there was one. The caller must then [take](Self::take_done) the operation
+    /// that is done at once, if there is one.
     ///
     /// # Errors
     /// The errors of the map.
@@ -210,10 +226,7 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<bool, DriveError> {
-        debug_assert!(self.done == NONE);
-        if !self.begins_when_busy && !self.flash.die(die).is_idle() {
-            return Ok(false);
-        }
+        debug_assert!(self.done == NONE && self.may_begin(die));
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
         }

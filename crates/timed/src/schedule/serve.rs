@@ -86,9 +86,9 @@ impl Scheduler {
             return Ok(true);
         }
         self.start(shared, die, op)?;
-        // The map entries of the next writes may have left the processor's cache. The entry of the
-        // write after next is prefetched, then, one operation later, the data that the entry points
-        // to.
+        // The map entries of the next operations may have left the processor's cache. For a read
+        // the entry is prefetched; for the write after next, too, and then, one operation later,
+        // the data that the entry points to.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
             let PageOp { page, next: after, .. } = shared.ops[next];
@@ -96,6 +96,10 @@ impl Scheduler {
             if after != NONE {
                 shared.map.prefetch(shared.ops[after].page);
             }
+        }
+        let next = self.waiting.oldest_read(die);
+        if next != NONE {
+            shared.map.prefetch(shared.ops[next].page);
         }
         Ok(true)
     }
