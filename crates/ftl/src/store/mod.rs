@@ -353,15 +353,21 @@ impl<P: VictimPolicy> PageStore<P> {
     ///
     /// # Errors
     /// No open block has room, and no erased block is left.
+    #[inline]
     pub(crate) fn room_for_copy(
         &mut self,
         class: Class,
         plane: PlaneId,
     ) -> Result<Class, FtlError> {
-        let plane_state = &self.planes[plane as usize];
-        if plane_state.room(class) > 0 {
-            return Ok(class);
+        match self.planes[plane as usize].room(class) {
+            0 => self.new_room_for_copy(class, plane),
+            _ => Ok(class),
         }
+    }
+
+    #[inline(never)]
+    fn new_room_for_copy(&mut self, class: Class, plane: PlaneId) -> Result<Class, FtlError> {
+        let plane_state = &self.planes[plane as usize];
         if self.wear.is_some() && plane_state.pool.is_empty() {
             let has_room =
                 |&other: &Class| self.sorting.takes_copies(other) && plane_state.room(other) > 0;

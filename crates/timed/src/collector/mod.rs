@@ -15,14 +15,14 @@ use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
-use super::config::{Collecting, Settings};
+use super::config::{Collecting, Preemption, Settings, Unit};
 use super::measure::CollectionCounts;
 use super::observer::Observer;
 use super::ops::NONE;
 use super::shared::Shared;
 pub use folds::Goal;
 pub use moves::{Collection, Point, Step};
-pub use states::Life;
+pub use states::{Life, Through};
 use units::Units;
 
 /// A collection that has begun on `die`, in `unit`.
@@ -41,6 +41,9 @@ pub struct Begun {
 pub struct Collector {
     #[snapshot(skip)]
     rules: Collecting,
+    /// `true` if a collection may keep other dies of its unit from working.
+    #[snapshot(skip)]
+    may_hold: bool,
     #[snapshot(skip)]
     pages_per_block: u32,
     #[snapshot(skip)]
@@ -61,8 +64,11 @@ impl Collector {
     /// Returns a collector without a collection under way.
     pub fn new(settings: &Settings, map: &dyn Stepwise) -> Self {
         let geometry = map.geometry();
+        let Collecting { holds_unit, preemption, unit, .. } = settings.collecting;
+        let spans_dies = matches!(unit, Unit::Channel | Unit::Drive);
         Self {
             rules: settings.collecting,
+            may_hold: holds_unit && preemption == Preemption::None && spans_dies,
             pages_per_block: geometry.pages_per_block(),
             blocks_per_plane: geometry.blocks() / map.planes(),
             units: Units::new(settings),
@@ -297,7 +303,7 @@ mod tests {
             assert_eq!(collector.on(0).unwrap().point, Point::A);
             // No write waits for a block, so all operations may go before the program.
             let allowed = collector.lets_through(&shared, &mut DieQueues::new(2), 0);
-            assert_eq!(allowed, Some(u64::MAX));
+            assert_eq!(allowed, Some(Through::ALL));
             assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));
             assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);
             moved += 1;

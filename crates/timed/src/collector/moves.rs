@@ -106,7 +106,14 @@ pub enum Step {
 impl Collector {
     /// Returns the nanoseconds that a collection must wait at a preemption point: at first for the
     /// search of its victim, then for a check of the queue. `None` if it need not wait.
+    #[inline(always)]
     pub fn pause(&mut self, die: u32) -> Option<u64> {
+        let waits = self.rules.search_ns > 0 || self.rules.poll_ns > 0;
+        if waits { self.pause_of(die) } else { None }
+    }
+
+    #[inline(never)]
+    fn pause_of(&mut self, die: u32) -> Option<u64> {
         let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
         let gives_way = self.gives_way();
         let collection = self.collection(die);

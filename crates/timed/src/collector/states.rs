@@ -45,6 +45,20 @@ impl Life {
     }
 }
 
+/// The page operations that may go before the next step of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Through {
+    /// The order of such an operation is below this number.
+    pub before: u64,
+    /// The oldest write, and the room in its plane; `None` if none waits, or it is not known.
+    pub write: Option<(u32, Room)>,
+}
+
+impl Through {
+    /// All operations; the oldest write is not known.
+    pub const ALL: Self = Self { before: u64::MAX, write: None };
+}
+
 impl Collector {
     /// Returns the state of the drive's life.
     #[inline]
@@ -73,9 +87,7 @@ impl Collector {
     /// Returns `true` if a collection on another die of the unit also keeps `die` from working.
     #[inline]
     pub fn holds(&self, die: u32) -> bool {
-        self.rules.holds_unit
-            && self.rules.preemption == Preemption::None
-            && self.units.is_collected_elsewhere(die)
+        self.may_hold && self.units.is_collected_elsewhere(die)
     }
 
     /// Returns `true` if `op`, a write, begins a collection. If [`Collector::lets_go`] was just
@@ -113,14 +125,21 @@ impl Collector {
     /// for it, or it may begin a collection. With write pacing the collection of its die must also
     /// have made room for it. Counts an operation that waits because no block is erased.
     pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
-        let PageOp { plane, page, urgent, .. } = shared.ops[op];
+        let PageOp { plane, page, .. } = shared.ops[op];
         if shared.ops[op].takes_no_page() {
             return true;
         }
+        let room = shared.map.host_room(page, plane);
+        self.lets_go_to(shared, op, room)
+    }
+
+    /// Returns the answer of [`Collector::lets_go`] for `op`, a write. `room` is the room in the
+    /// plane for this write.
+    pub fn lets_go_to<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, room: Room) -> bool {
+        let PageOp { plane, urgent, .. } = shared.ops[op];
         if !self.has_made_room(&*shared.map, plane) {
             return false;
         }
-        let room = shared.map.host_room(page, plane);
         let collects = self.collects_for(&*shared.map, plane, room);
         self.answer = (op, collects);
         if collects {
@@ -136,18 +155,34 @@ impl Collector {
         room.is_open
     }
 
-    /// Returns a limit: page operations whose order is below it may go before the next step of a
-    /// collection. `None` in state S3: no operation may. An urgent write that waits at a die of the
-    /// unit in state S2 causes state S3.
-    pub fn lets_through<O: Observer>(
+    /// Returns `true` if operations of the host may go before the next step of the collection of
+    /// `die`: `false` without a collection, and in state S3. An urgent write that waits at a die of
+    /// the unit in state S2 causes state S3.
+    #[inline]
+    pub fn is_open<O: Observer>(
         &mut self,
         shared: &Shared<O>,
         waiting: &mut DieQueues,
         die: u32,
-    ) -> Option<u64> {
+    ) -> bool {
+        match self.on(die) {
+            None => false,
+            // Without a hard threshold there are no states S2 and S3.
+            Some(_) if self.rules.hard == 0 => true,
+            Some(_) => self.is_open_by_states(shared, waiting, die),
+        }
+    }
+
+    #[inline(never)]
+    fn is_open_by_states<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        waiting: &mut DieQueues,
+        die: u32,
+    ) -> bool {
         let Shared { map, ops, .. } = shared;
-        let collection = self.under_way[die as usize].as_ref()?;
-        let (plane, mark, mut urgent) = (collection.plane, collection.mark, collection.urgent);
+        let Some(collection) = self.on(die) else { return false };
+        let (plane, mut urgent) = (collection.plane, collection.urgent);
         let unit = self.units.of_plane(plane);
         self.update_s2(&**map, unit);
         if !urgent && self.units.is_in_s2(plane) && !self.units.lets_urgent_pass(plane) {
@@ -160,16 +195,30 @@ impl Collector {
                 self.counts.entered_s3 += 1;
             }
         }
-        if urgent {
+        !urgent
+    }
+
+    /// Returns the page operations that may go before the next step of a collection. `None` if the
+    /// collection [is not open](Self::is_open) to them.
+    pub fn lets_through<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        waiting: &mut DieQueues,
+        die: u32,
+    ) -> Option<Through> {
+        if !self.is_open(shared, waiting, die) {
             return None;
         }
         // While a write waits for a block, only operations that waited when the point was reached
         // may go. So the collection makes progress even if more operations come all the time.
         let head = waiting.oldest_write(die);
-        let starves = head != NONE
-            && !ops[head].takes_no_page()
-            && !map.can_write(ops[head].page, ops[head].plane);
-        Some(if starves { mark } else { u64::MAX })
+        if head == NONE || shared.ops[head].takes_no_page() {
+            return Some(Through::ALL);
+        }
+        let PageOp { page, plane, .. } = shared.ops[head];
+        let room = shared.map.host_room(page, plane);
+        let before = if room.is_open { u64::MAX } else { self.on(die)?.mark };
+        Some(Through { before, write: Some((head, room)) })
     }
 
     /// Returns the write or TRIM that is next at a die: normally the first. After state S3 it is an

@@ -160,8 +160,8 @@ impl Scheduler {
 
     /// Returns the next page operation that may go before the next operation of a collection.
     fn next_at_point<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
-        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
-        self.next_for(shared, die, Allowed { before, ..Allowed::ALL })
+        let through = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { through, ..Allowed::ALL })
     }
 
     /// Returns the oldest write, if it may overlap at point A with the collection's program and no
@@ -170,12 +170,16 @@ impl Scheduler {
         let op = Some(self.waiting.oldest_write(die)).filter(|&op| op != NONE)?;
         let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
         let PageOp { plane, page, kind, .. } = shared.ops[op];
-        let goes = is_unmerged
-            && kind == Kind::Write
-            && self.collector.lets_through(shared, &mut self.waiting, die).is_some()
-            && shared.map.can_write(page, plane)
+        if !is_unmerged
+            || kind != Kind::Write
+            || !self.collector.is_open(shared, &mut self.waiting, die)
+        {
+            return None;
+        }
+        let room = shared.map.host_room(page, plane);
+        let goes = room.is_open
             && !self.waiting.read_before(&shared.ops, die, op)
-            && self.collector.lets_go(shared, op);
+            && self.collector.lets_go_to(shared, op, room);
         goes.then_some(op)
     }
 
@@ -186,8 +190,8 @@ impl Scheduler {
         if !self.suspend.program || !is_unmerged {
             return None;
         }
-        let before = self.collector.lets_through(shared, &mut self.waiting, die)?;
-        self.next_for(shared, die, Allowed { reads: true, writes: false, before })
+        let through = self.collector.lets_through(shared, &mut self.waiting, die)?;
+        self.next_for(shared, die, Allowed { reads: true, writes: false, through })
     }
 
     /// Lets the collection of an idle die copy all pages of its victim as one job, if nothing can

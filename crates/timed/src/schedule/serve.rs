@@ -6,7 +6,7 @@ use flashgc_ftl::FtlError;
 
 use super::Scheduler;
 use crate::clock::{Event, NEVER};
-use crate::collector::Goal;
+use crate::collector::{Goal, Through};
 use crate::config::Scheduling;
 use crate::flash::{Job, Suspended};
 use crate::observer::Observer;
@@ -24,12 +24,11 @@ const CLOSED: u32 = NONE - 1;
 pub(super) struct Allowed {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The order of an operation that may be served is below this number.
-    pub(super) before: u64,
+    pub(super) through: Through,
 }
 
 impl Allowed {
-    pub(super) const ALL: Self = Self { reads: true, writes: true, before: u64::MAX };
+    pub(super) const ALL: Self = Self { reads: true, writes: true, through: Through::ALL };
 }
 
 impl Scheduler {
@@ -41,28 +40,46 @@ impl Scheduler {
         allowed: Allowed,
     ) -> Option<u32> {
         let ops = &shared.ops;
+        let before = allowed.through.before;
         let read = self.waiting.oldest_read(die);
         let write = self.collector.first_write(ops, &mut self.waiting, die);
         let first = |head: u32, allows: bool| {
-            Some(head).filter(|&op| allows && op != NONE && ops[op].order < allowed.before)
+            Some(head).filter(|&op| allows && op != NONE && ops[op].order < before)
         };
         let read = first(read, allowed.reads);
         let write = first(write.unwrap_or(NONE), allowed.writes);
         let Some(write) = write else {
-            return read.and_then(|_| self.waiting.first_read(ops, die, allowed.before));
+            return read.and_then(|_| self.waiting.first_read(ops, die, before));
         };
         if let Some(read) = read {
             let came_first = ops[write].order < ops[read].order;
             let writes_may_go_first = self.rule != Scheduling::ReadsFirst && came_first;
-            if writes_may_go_first && self.collector.lets_go(shared, write) {
+            if writes_may_go_first && self.lets_go(shared, write, &allowed) {
                 return Some(write);
             }
-            let first_read = self.waiting.first_read(&shared.ops, die, allowed.before);
+            let first_read = self.waiting.first_read(&shared.ops, die, before);
             if first_read.is_some() {
                 return first_read;
             }
         }
-        self.collector.lets_go(shared, write).then_some(write)
+        self.lets_go(shared, write, &allowed).then_some(write)
+    }
+
+    /// Returns `true` if the collector lets a write go. If the room for it is known, it is not
+    /// looked up again.
+    #[inline]
+    fn lets_go<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        write: u32,
+        allowed: &Allowed,
+    ) -> bool {
+        match allowed.through.write {
+            Some((oldest, room)) if oldest == write => {
+                self.collector.lets_go_to(shared, write, room)
+            }
+            _ => self.collector.lets_go(shared, write),
+        }
     }
 
     /// Chooses the next job of an idle die that has no collection: it serves the next operation,

@@ -4,6 +4,7 @@ use flashgc_drive::error::DriveError;
 
 use super::Scheduler;
 use super::serve::Allowed;
+use crate::collector::Through;
 use crate::flash::{Job, Suspended};
 use crate::observer::{Observer, Place};
 use crate::ops::{Kind, NONE};
@@ -105,7 +106,11 @@ impl Scheduler {
         let Some(Suspended { job, times, mark, .. }) = self.flash.die(die).suspended else {
             return Ok(false);
         };
-        let allowed = |before: u64| Allowed { reads: true, writes: job == Job::Erase, before };
+        let allowed = |before: u64| Allowed {
+            reads: true,
+            writes: job == Job::Erase,
+            through: Through { before, ..Through::ALL },
+        };
         if let Some(op) = self.next_for(shared, die, allowed(mark)) {
             return self.start(shared, die, op);
         }
