@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_base::stream::{NO_STREAM, StreamId};
+use flashgc_base::table::prefetch;
 
 use super::Request;
 use super::address_map::{AddressMap, PagingOptions, push};
@@ -49,6 +50,14 @@ pub enum Replay {
     /// Passes without an end.
     Endless,
 }
+
+/// The number of commands that are fetched into the cache ahead of the next batch. They come while
+/// the drive executes the present batch. When a batch is copied, the processor sees that memory is
+/// read in order, and fetches the rest itself.
+const FETCHED: usize = 1024;
+
+/// The bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// A sequence of page commands. `ops` is empty as long as all commands are writes, and `streams` as
 /// long as no command has a stream. Hints and flushes have the number of the command that follows
@@ -144,6 +153,20 @@ impl Commands {
         let hinted = self.hints.iter_mut().map(|hint| &mut hint.page);
         for page in self.pages.iter_mut().chain(hinted) {
             *page = numbers[*page as usize];
+        }
+    }
+
+    /// Asks the processor for the commands from number `at` on, which the next batch begins with.
+    #[inline]
+    fn prefetch(&self, at: usize) {
+        let end = self.pages.len().min(at + FETCHED);
+        for command in (at..end).step_by(LINE / size_of::<u32>()) {
+            prefetch(&self.pages, command);
+        }
+        if !self.ops.is_empty() {
+            for command in (at..end).step_by(LINE / size_of::<Op>()) {
+                prefetch(&self.ops, command);
+            }
         }
     }
 
@@ -412,6 +435,9 @@ pub struct Replayer {
     at: usize,
     #[snapshot(skip)]
     logical_pages: u32,
+    /// `true` if the trace may have commands for pages that the drive does not have.
+    #[snapshot(skip)]
+    goes_beyond: bool,
     #[snapshot(skip)]
     replay: Replay,
     /// The number of passes finished.
@@ -430,6 +456,12 @@ pub struct Replayer {
 impl Replayer {
     pub(crate) fn kept(commands: Arc<Commands>, logical_pages: u32, replay: Replay) -> Self {
         Self::new(Origin::Kept(commands), logical_pages, replay)
+    }
+
+    /// Says that every page of the trace is below `bound`. Otherwise a replay looks at every
+    /// command whether the drive has its page.
+    pub(crate) fn below(self, bound: u32) -> Self {
+        Self { goes_beyond: bound > self.logical_pages, ..self }
     }
 
     pub(crate) fn streamed(
@@ -457,6 +489,7 @@ impl Replayer {
             origin,
             at: 0,
             logical_pages,
+            goes_beyond: true,
             replay,
             passes: 0,
             issued: 0,
@@ -482,7 +515,10 @@ impl Replayer {
     /// Copies the next commands into `batch`. Returns `false` at the end of a pass.
     fn copy(&mut self, batch: &mut Batch, limit: usize) -> Result<bool, WorkloadError> {
         match &mut self.origin {
-            Origin::Kept(commands) => copy(commands, &mut self.at, batch, limit),
+            Origin::Kept(commands) => {
+                copy(commands, &mut self.at, batch, limit);
+                commands.prefetch(self.at);
+            }
             Origin::Streamed(stream) => {
                 if self.at == stream.commands.pages.len() {
                     self.at = 0;
@@ -544,9 +580,13 @@ impl Workload for Changes {
 
 /// Leaves out the commands for pages that the drive does not have. Hints and flushes before such a
 /// command move to the next command that is kept.
-#[cold]
 fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     let kept = |&page: &u32| page < logical_pages;
+    // A maximum needs few instructions for many pages.
+    let highest = batch.pages.iter().copied().fold(0, u32::max);
+    if highest < logical_pages && batch.hints.iter().all(|hint| kept(&hint.page)) {
+        return;
+    }
     let mut next = 0;
     // For each command, its new number or, if it is left out, the new number of the next command
     // that is kept. The last entry is for the end of the batch.
@@ -608,10 +648,7 @@ impl Workload for Replayer {
                 self.end_pass()?;
                 continue;
             }
-            // A maximum needs few instructions for many pages, and is nearly always enough.
-            let hinted = batch.hints.iter().map(|hint| &hint.page);
-            let highest = batch.pages.iter().chain(hinted).fold(0, |most, &page| most.max(page));
-            if highest >= self.logical_pages {
+            if self.goes_beyond {
                 drop_beyond(batch, self.logical_pages);
             }
             batch.hints.splice(..0, self.carried.drain(..));

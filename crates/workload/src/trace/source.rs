@@ -56,6 +56,8 @@ pub struct TraceSource {
     map: Arc<AddressMap>,
     numbering: Numbering,
     given: Option<GivenPages>,
+    /// The highest number of a page in any command, plus 1.
+    bound: u32,
     commands: Option<Arc<Commands>>,
     /// The writes and discards among `commands`; computed when they are first needed.
     changes: OnceLock<Arc<Commands>>,
@@ -136,8 +138,12 @@ impl TraceSource {
         // when the discard was read.
         let again = builder.early_trim();
         let (mut map, given) = builder.into_map();
-        if let (Some(numbers), Some(kept)) = (map.number(numbering), &mut commands) {
-            kept.renumber(&numbers);
+        let mut bound = map.len() as u32;
+        if let Some(numbers) = map.number(numbering) {
+            bound = numbers.iter().max().map_or(0, |highest| highest.saturating_add(1));
+            if let Some(kept) = &mut commands {
+                kept.renumber(&numbers);
+            }
         }
         let map = Arc::new(map);
         if again && commands.is_some() {
@@ -148,7 +154,7 @@ impl TraceSource {
         }
         let commands = commands.map(Arc::new);
         let changes = OnceLock::new();
-        Ok(Self { path, options, stat, map, numbering, given, commands, changes })
+        Ok(Self { path, options, stat, map, numbering, given, bound, commands, changes })
     }
 
     /// Returns the statistics of the trace.
@@ -231,7 +237,7 @@ impl TraceSource {
                 Replayer::streamed(&self.path, read, expander, logical_pages, Replay::Endless)?
             }
         };
-        Ok(Changes::new(replay))
+        Ok(Changes::new(replay.below(self.bound)))
     }
 
     /// Starts a replay on a drive of `logical_pages` pages (see [`Self::logical_pages`]).
@@ -254,13 +260,14 @@ impl TraceSource {
             let message = "found 0 logical pages, expected at least 1";
             return Err(TraceError::new(&self.path, Fault::Option, message).hint(smaller_blocks()));
         }
-        match &self.commands {
-            Some(commands) => Ok(Replayer::kept(Arc::clone(commands), logical_pages, replay)),
+        let replay = match &self.commands {
+            Some(commands) => Replayer::kept(Arc::clone(commands), logical_pages, replay),
             None => {
                 let expander = self.expander();
-                Replayer::streamed(&self.path, &self.options.read, expander, logical_pages, replay)
+                Replayer::streamed(&self.path, &self.options.read, expander, logical_pages, replay)?
             }
-        }
+        };
+        Ok(replay.below(self.bound))
     }
 
     fn expander(&self) -> Expander {
