@@ -11,6 +11,7 @@ use flashgc_workload::{Batch, Op, Workload};
 use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
 use crate::host_commands::HostCommands;
+use crate::kept::{SLACK, keep_writes};
 use crate::swapping::Swapping;
 use crate::touched::Touched;
 
@@ -113,9 +114,10 @@ pub struct CountingDrive {
     commands: HostCommands,
     /// The counts of the host's commands before the first failure, once there is one.
     commands_at_first_failure: Option<HostCommands>,
+    /// Room for the writes among commands of several kinds.
     #[snapshot(skip)]
     writes: Vec<u32>,
-    /// The streams of `writes`; empty if they have none.
+    /// The streams of these writes; empty if they have none.
     #[snapshot(skip)]
     named: Vec<StreamId>,
     #[snapshot(skip)]
@@ -434,9 +436,11 @@ impl CountingDrive {
                 self.done += 1;
                 continue;
             }
-            keep_writes(&self.batch.pages[self.done..self.done + run], ops, &mut self.writes);
+            let pages = &self.batch.pages[self.done..self.done + run];
+            self.writes.resize(self.writes.len().max(run + SLACK), 0);
+            let count = keep_writes(pages, ops, &mut self.writes);
             keep_streams(&self.batch.streams, self.done..self.done + run, ops, &mut self.named);
-            let allowed = self.writes.len().min(writes);
+            let allowed = count.min(writes);
             let allowed = name(&mut *self.layer, &self.writes[..allowed], &self.named)?;
             let host_pages = self.layer.counters().host_pages;
             let written = self.layer.write_until(&self.writes[..allowed], collections)?;
@@ -451,9 +455,9 @@ impl CountingDrive {
             }
             writes -= written;
             let ops = &self.batch.ops[self.done..end];
-            let executed = if writes == 0 || (written == allowed && allowed < self.writes.len()) {
+            let executed = if writes == 0 || (written == allowed && allowed < count) {
                 after_write(&ops[..run], written)
-            } else if written == self.writes.len() {
+            } else if written == count {
                 run
             } else {
                 // The next write needs a collection beyond `target`, so only the commands before it
@@ -476,18 +480,6 @@ fn before_trim(ops: &[Op]) -> usize {
     let has_trim = |ops: &[Op]| ops.iter().fold(false, |any, &op| any | (op == Op::Trim));
     let start = ops.chunks(MANY).position(has_trim).map_or(ops.len(), |chunk| chunk * MANY);
     start + ops[start..].iter().take_while(|&&op| op != Op::Trim).count()
-}
-
-/// Puts the pages that are written into `writes`. It has no branch, as reads and writes alternate
-/// unpredictably.
-fn keep_writes(pages: &[u32], ops: &[Op], writes: &mut Vec<u32>) {
-    writes.resize(pages.len(), 0);
-    let mut kept = 0;
-    for (&page, &op) in pages.iter().zip(ops) {
-        writes[kept] = page;
-        kept += usize::from(op == Op::Write);
-    }
-    writes.truncate(kept);
 }
 
 /// Names the streams of `pages`, which the layer writes next. Returns the number of pages whose

@@ -7,6 +7,7 @@ pub mod counting;
 pub mod error;
 pub mod extent;
 pub mod host_commands;
+mod kept;
 pub mod passes;
 pub mod preparation;
 pub mod settling;

@@ -4,11 +4,16 @@
 use std::ops::Range;
 
 use flashgc_base::snapshot::Value;
-use flashgc_workload::{Batch, Op};
+use flashgc_workload::Batch;
+
+use crate::kept::{SLACK, hash, keep_hashed, keep_writes};
 
 /// The most pages that are watched. On a larger drive one page in 2, 4, 8 or so is watched, chosen
 /// by a hash.
 const MOST_WATCHED: u32 = 1 << 16;
+
+/// The number of commands that are looked at together.
+const CHUNK: usize = 256;
 
 /// The fewest pages that must not have been written since the last look, so that they show how fast
 /// such pages are written.
@@ -53,16 +58,19 @@ impl Touched {
 
     /// Adds the writes of `batch`.
     pub fn add(&mut self, batch: &Batch) {
-        if batch.ops.is_empty() {
-            batch.pages.iter().for_each(|&page| self.touch(page));
-            self.writes += batch.pages.len() as u64;
-        } else {
-            let each = batch.pages.iter().zip(&batch.ops);
-            let writes = each.filter(|(_, op)| **op == Op::Write).map(|(&page, _)| page);
-            writes.for_each(|page| {
-                self.touch(page);
-                self.writes += 1;
-            });
+        let (mut written, mut watched) = ([0; CHUNK + SLACK], [0; CHUNK + SLACK]);
+        let mut ops = batch.ops.chunks(CHUNK);
+        for pages in batch.pages.chunks(CHUNK) {
+            let pages = match ops.next() {
+                Some(ops) => {
+                    let count = keep_writes(pages, ops, &mut written);
+                    &written[..count]
+                }
+                None => pages,
+            };
+            self.writes += pages.len() as u64;
+            let count = keep_hashed(pages, self.mask, &mut watched);
+            watched[..count].iter().for_each(|&page| self.note(page));
         }
         self.mark();
     }
@@ -70,18 +78,17 @@ impl Touched {
     /// Adds a write of each of these pages.
     pub fn add_pages(&mut self, pages: Range<u32>) {
         self.writes += u64::from(pages.end - pages.start);
-        pages.for_each(|page| self.touch(page));
+        let mask = self.mask;
+        pages.filter(|&page| hash(page) & mask == 0).for_each(|page| self.note(page));
         self.mark();
     }
 
+    /// Notes a write of `page`, which is watched.
     #[inline]
-    fn touch(&mut self, page: u32) {
-        // The upper half of the product is evenly spread, also for pages in a row.
-        if (page.wrapping_mul(0x9e37_79b1) >> 16) & self.mask == 0 {
-            let (word, bit) = (page as usize / 64, 1 << (page % 64));
-            if let Some(lately) = self.lately.get_mut(word) {
-                *lately |= bit;
-            }
+    fn note(&mut self, page: u32) {
+        let (word, bit) = (page as usize / 64, 1 << (page % 64));
+        if let Some(lately) = self.lately.get_mut(word) {
+            *lately |= bit;
         }
     }
 
@@ -144,6 +151,8 @@ impl Touched {
 
 #[cfg(test)]
 mod tests {
+    use flashgc_workload::Op;
+
     use super::*;
 
     fn batch(pages: impl IntoIterator<Item = u32>) -> Batch {
