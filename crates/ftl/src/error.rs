@@ -95,6 +95,7 @@ pub enum FtlErrorKind {
 }
 
 /// Checks that every one of `pages` is a logical page of the drive.
+#[inline]
 pub(crate) fn check_range(geometry: &Geometry, pages: &[u32]) -> Result<(), FtlError> {
     let logical_pages = geometry.logical_pages();
     match pages.iter().copied().fold(0, u32::max) {

@@ -231,7 +231,7 @@ pub trait Score: State + Send {
 const INSIDE: usize = 64;
 
 /// The limits of blocks hold until one of this many blocks' pages has been programmed.
-const SPELLS: u64 = 8;
+const SPELLS: u64 = 4;
 
 /// The limit of a block that is in the tree with any number of valid pages.
 const ALWAYS: u16 = u16::MAX;
