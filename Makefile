@@ -239,14 +239,14 @@ demo: $(DEMO) ## which policy writes least, on a real trace and on hot and cold 
 	  --victim d-choices:d=10 --victim d-choices:d=9,c=1 --frontier single --frontier double \
 	  --blocks 2000 --pages-per-block 64 --runs 4
 
-bench: build ## speed against the bare memory accesses, traces, policies in Python, models
-	$(CARGO) bench --locked -p flashgc-drive -p flashgc-timed -p flashgc-experiment
+bench: build ## speed against the bare memory accesses, into docs/performance.md; traces, policies in Python
+	$(BIN)/python scripts/bench/page.py
+	$(CARGO) bench --locked -p flashgc-timed --bench channels
+	$(CARGO) bench --locked -p flashgc-experiment
 	$(CARGO) bench --locked -p flashgc-host -p flashgc-front
 	$(CARGO) bench --locked -p flashgc-workload
 	$(BIN)/python scripts/bench/python_policies.py
-	$(BIN)/python scripts/bench/models.py
 	$(BIN)/python scripts/bench/sweeps.py
-	$(BIN)/python scripts/bench/startup.py
 
 clean: ## remove what was built
 	rm -rf $(VENV) $(VENV)-site dist target python/flashgc/_core*.so

@@ -49,7 +49,7 @@ fn keep(pages: &[u32], kept: &mut [u32], is_kept: impl Fn(usize, u32) -> bool) -
     count
 }
 
-/// The same in vector registers.
+/// Picks in vector registers.
 #[cfg(target_arch = "x86_64")]
 mod registers {
     use std::arch::x86_64::{

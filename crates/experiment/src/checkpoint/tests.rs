@@ -203,9 +203,9 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     ];
     let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
-        (45_912, 0x5b8d1e7fa1160b5c),
-        (53_644, 0x2db37293172fc8e9),
-        (62_330, 0x3af349fcfffdab37),
+        (46_064, 0x16a40d9cd47cbee2),
+        (53_796, 0x25d60007658ac6e6),
+        (62_482, 0x60346a238c35b3f6),
         (153_234, 0x63f507bdb8b5422b),
         (56_943, 0xce68994cbe825a84),
         (115_392, 0xcc1f860f5c95c116),
