@@ -241,8 +241,7 @@ demo: $(DEMO) ## which policy writes least, on a real trace and on hot and cold 
 
 bench: build ## speed against the bare memory accesses, into docs/performance.md; traces, policies in Python
 	$(BIN)/python scripts/bench/page.py
-	$(CARGO) bench --locked -p flashgc-timed --bench channels
-	$(CARGO) bench --locked -p flashgc-experiment
+	$(CARGO) bench --locked -p flashgc-timed -p flashgc-experiment
 	$(CARGO) bench --locked -p flashgc-host -p flashgc-front
 	$(CARGO) bench --locked -p flashgc-workload
 	$(BIN)/python scripts/bench/python_policies.py

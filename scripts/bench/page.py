@@ -36,7 +36,6 @@ BENCHMARKS = {
         "--rounds",
         "1",
     ),
-    "timed": (*CARGO, "-p", "flashgc-timed", "--bench", "timed"),
     "models": (sys.executable, "scripts/bench/models.py"),
     "startup": (sys.executable, "scripts/bench/startup.py"),
 }
@@ -59,7 +58,7 @@ def machine() -> str:
         f"{os.cpu_count()} logical cores ({', '.join(' '.join(size) for size in sizes)})",
         f"{platform.system()} {platform.release()}, huge pages: {huge[1] if huge else 'unknown'}",
         f"load average before the run: {load:.2f}"
-        + (" (other work ran beside the measurements)" if load > _IDLE else ""),
+        + (" (other work ran in the minute before)" if load > _IDLE else ""),
     ])  # fmt: skip
 
 
