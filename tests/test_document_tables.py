@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import runpy
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,17 @@ def test_documents_show_the_results_that_were_kept() -> None:
     ]  # fmt: skip
     for path, text in found.items():
         assert tables.renewed(text) == text, f"{path.name}: run scripts/docs/tables.py"
+
+
+def test_each_benchmark_has_a_place_on_the_page_of_speeds() -> None:
+    page = runpy.run_path(str(Path(__file__).parents[1] / "scripts/bench/page.py"))
+    text = page["PAGE"].read_text(encoding="utf-8")
+    for name in ("machine", *page["BENCHMARKS"]):
+        other = page["placed"](text, name, "of another day")
+        assert other.count("of another day") == 1
+        assert f"<!-- bench: {name} -->\n```text\nof another day\n```\n" in other
+    with pytest.raises(SystemExit, match="no place for speeds"):
+        page["placed"](text, "speeds", "")
 
 
 def test_published_numbers_of_the_tables_are_the_claims() -> None:
