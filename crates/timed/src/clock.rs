@@ -237,7 +237,7 @@ const QUEUES: usize = 4;
 /// they come. A few sorted queues therefore hold nearly all entries. A new entry goes to the end of
 /// the first queue whose last entry is not later. If there is no such queue, it goes to a heap.
 ///
-/// When a timer is set again, its old entry stays where it is. It is removed when it is the first,
+/// The old entry of a timer that is set again stays where it is. It is removed when it is the first,
 /// or when there are more than twice as many entries as timers.
 ///
 /// An entry is one number: the time since `base` in the high bits, and the number of the timer in

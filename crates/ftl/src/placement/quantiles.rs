@@ -6,7 +6,7 @@
 //! sorted in ascending order and numbered from 0. Class j of C classes begins at estimate `floor(j
 //! n/C)`.
 
-use super::window::Window;
+use super::window::Windows;
 use super::{Class, Now, Shape, draw};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params};
@@ -29,7 +29,7 @@ pub(super) struct Quantiles {
     bounds: Vec<f64>,
     /// Host writes from one sample to the next.
     #[snapshot(skip)]
-    window: Window,
+    window: Windows,
     /// Logical pages, and how many of them a sample has.
     #[snapshot(skip)]
     pages: u64,
@@ -45,7 +45,7 @@ impl Quantiles {
         let sample = sample(params, shape);
         Self {
             bounds: vec![f64::INFINITY; params.integer("classes") as usize - 1],
-            window: Window::new(
+            window: Windows::new(
                 (params.integer("refresh") * u64::from(shape.pages_per_block)).max(1),
             ),
             pages: shape.pages as u64,

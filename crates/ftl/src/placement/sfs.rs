@@ -34,7 +34,7 @@
 //! blocks, and the drive wrote more than without placement. SFS itself collects the block with the
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
-use super::window::Window;
+use super::window::Windows;
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
@@ -150,7 +150,7 @@ impl Segment {
 struct Sfs {
     /// Host writes from one computation of the centres to the next.
     #[snapshot(skip)]
-    window: Window,
+    window: Windows,
     #[snapshot(skip)]
     pages_per_block: u32,
     #[snapshot(state)]
@@ -185,7 +185,7 @@ impl Sfs {
         (used as u32..).zip(&mut free[..frees]).for_each(|(number, free)| *free = number);
         let window = (shape.pages as f64 * params.real("refresh")).ceil() as u64;
         Self {
-            window: Window::new(window.max(1)),
+            window: Windows::new(window.max(1)),
             pages_per_block: shape.pages_per_block,
             notes: Notes::new(shape.pages),
             open: (0..classes as u32).collect(),

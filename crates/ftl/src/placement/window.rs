@@ -1,13 +1,13 @@
 //! Windows of host writes, without a division at each write.
 
 /// Tells at which host writes a window ends: at each multiple of its length.
-pub(super) struct Window {
+pub(super) struct Windows {
     length: u64,
     /// The number of host writes at which the next window ends.
     next: u64,
 }
 
-impl Window {
+impl Windows {
     /// Windows of `length` host writes, 1 or more.
     pub(super) fn new(length: u64) -> Self {
         Self { length, next: 0 }
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn a_window_ends_at_each_multiple_wherever_it_begins() {
         for length in [1, 2, 7, 100] {
-            let mut window = Window::new(length);
+            let mut window = Windows::new(length);
             for start in [0, 1, 99, 100, 101, 350, 3] {
                 for writes in start..start + 300 {
                     assert_eq!(window.ends_at(writes), writes % length == 0, "{length} {writes}");

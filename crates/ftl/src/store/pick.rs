@@ -10,6 +10,10 @@ use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 use flashgc_base::rng::Stream;
 
+/// Pages of the probable next victim whose part of the reverse map is fetched: 1 KiB. The processor
+/// itself fetches what follows.
+const FIRST_PAGES: usize = 256;
+
 impl<P: VictimPolicy> Plane<P> {
     /// Asks the policy for a victim and takes it from the candidates.
     ///
@@ -80,7 +84,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &self.planes[plane as usize];
         let Plane { policy, blocks, tracker, rng, first_block, .. } = plane_state;
         if let Some(block) = policy.guess(blocks, tracker, rng) {
-            self.tables.prefetch_start(first_block + block);
+            self.tables.prefetch_start(first_block + block, FIRST_PAGES);
         }
     }
 }

@@ -14,10 +14,6 @@ pub(crate) const MAP_AHEAD: usize = 48;
 /// Distance in pages at which a batch of writes prefetches live bits.
 pub(crate) const LIVE_AHEAD: usize = 24;
 
-/// Lines of the reverse map that are fetched before a collection begins: 1 KiB. The processor itself
-/// fetches those that follow.
-const FIRST_LINES: usize = 16;
-
 /// The place of every page: tables over all pages and blocks of the drive.
 #[derive(State)]
 #[snapshot(named = "page tables")]
@@ -143,19 +139,15 @@ impl Tables {
     /// Asks the processor for the data that a collection of `block` reads first.
     #[inline]
     pub(crate) fn prefetch_block(&self, block: BlockId) {
-        let b = self.geometry.pages_per_block() as usize;
-        for offset in (0..b).step_by(64 / size_of::<u32>()) {
-            prefetch(&self.reverse, block as usize * b + offset);
-        }
-        prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
+        self.prefetch_start(block, usize::MAX);
     }
 
-    /// Asks the processor for the first part of the data that a collection of `block` reads first.
+    /// Asks the processor for what [`Tables::prefetch_block`] does, of the first `most` pages.
     #[inline]
-    pub(crate) fn prefetch_start(&self, block: BlockId) {
-        let place = block as usize * self.geometry.pages_per_block() as usize;
-        for line in 0..FIRST_LINES {
-            prefetch(&self.reverse, place + line * (64 / size_of::<u32>()));
+    pub(crate) fn prefetch_start(&self, block: BlockId, most: usize) {
+        let b = self.geometry.pages_per_block() as usize;
+        for offset in (0..b.min(most)).step_by(64 / size_of::<u32>()) {
+            prefetch(&self.reverse, block as usize * b + offset);
         }
         prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
     }

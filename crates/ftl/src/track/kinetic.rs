@@ -385,6 +385,10 @@ impl<S: Score> Kinetic<S> {
         for block in candidates {
             self.limits[block as usize] = self.limit(blocks, block);
         }
+        self.outdate_all();
+    }
+
+    fn outdate_all(&mut self) {
         self.levels.iter_mut().flatten().for_each(|node| node.until = 0);
     }
 
@@ -622,7 +626,7 @@ impl<S: Score> Tracker for Kinetic<S> {
         if S::IS_BOUNDED && (shift == Shift::Any || now >= self.until) {
             self.set_limits(blocks);
         } else if shift != Shift::None {
-            self.levels.iter_mut().flatten().for_each(|node| node.until = 0);
+            self.outdate_all();
         }
         self.renew_root(blocks, now);
         if S::IS_BOUNDED && blocks.candidates() > 0 && !self.is_known(blocks, now) {
