@@ -239,13 +239,9 @@ demo: $(DEMO) ## which policy writes least, on a real trace and on hot and cold 
 	  --victim d-choices:d=10 --victim d-choices:d=9,c=1 --frontier single --frontier double \
 	  --blocks 2000 --pages-per-block 64 --runs 4
 
-bench: build ## speed against the bare memory accesses, into docs/performance.md; traces, policies in Python
+bench: build ## all speeds into docs/performance.md, then those of servers and stored drives
 	$(BIN)/python scripts/bench/page.py
-	$(CARGO) bench --locked -p flashgc-timed -p flashgc-experiment
-	$(CARGO) bench --locked -p flashgc-host -p flashgc-front
-	$(CARGO) bench --locked -p flashgc-workload
-	$(BIN)/python scripts/bench/python_policies.py
-	$(BIN)/python scripts/bench/sweeps.py
+	$(CARGO) bench --locked -p flashgc-front -p flashgc-device -p flashgc-hints
 
 clean: ## remove what was built
 	rm -rf $(VENV) $(VENV)-site dist target python/flashgc/_core*.so

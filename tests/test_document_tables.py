@@ -16,8 +16,8 @@ from flashgc_papers.claims import claims
 def test_documents_show_the_results_that_were_kept() -> None:
     found = tables.documents()
     assert [path.name for path in found] == [
-        "bsgc.md", "exec.md", "gap.md", "hints.md", "nvme-tcp.md", "performance.md",
-        "placement.md", "validation.md", "zombie-results.md",
+        "bsgc.md", "exec.md", "gap.md", "hints.md", "nvme-tcp.md", "placement.md",
+        "validation.md", "zombie-results.md",
     ]  # fmt: skip
     for path, text in found.items():
         assert tables.renewed(text) == text, f"{path.name}: run scripts/docs/tables.py"
@@ -32,6 +32,22 @@ def test_each_benchmark_has_a_place_on_the_page_of_speeds() -> None:
         assert f"<!-- bench: {name} -->\n```text\nof another day\n```\n" in other
     with pytest.raises(SystemExit, match="no place for speeds"):
         page["placed"](text, "speeds", "")
+
+
+def test_couples_become_a_table_of_ratios_and_one_of_speeds() -> None:
+    page = runpy.run_path(str(Path(__file__).parents[1] / "scripts/bench/page.py"))
+    rows = {"greedy": (0.4, 240.0), "d-choices, dac": (0.1, 50.5), "greedy, dac": (0.2, 9.0),
+            "d-choices": (0.5, 339.6)}  # fmt: skip
+    lines = [f"  {name:<34} {ratio:>6.2f} {speed:>14.1f} {600.0:>8.1f} {2.5:>7.3f}"
+             for name, (ratio, speed) in rows.items()]  # fmt: skip
+    text = "\n".join(["2^20 pages", "   ratio", *lines, "  bare loop, 0 words a page: 1 M"])
+    assert [line.split() for line in page["crossed"](text).splitlines()] == [
+        ["2^20", "pages"], [],
+        ["share", "of", "limit", "none", "dac"],
+        ["greedy", "0.40", "0.20"], ["d-choices", "0.50", "0.10"], [],
+        ["M", "programs/s", "none", "dac"],
+        ["greedy", "240.0", "9.0"], ["d-choices", "339.6", "50.5"],
+    ]  # fmt: skip
 
 
 def test_published_numbers_of_the_tables_are_the_claims() -> None:

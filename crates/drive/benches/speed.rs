@@ -69,7 +69,7 @@ fn main() {
     let number = |name: &str| values(name).first().and_then(|value| value.parse::<u32>().ok());
     let smoke = has("--smoke");
     let (mut victims, mut placements) = (values("--victim"), values("--placement"));
-    let is_free = victims.is_empty() && placements.is_empty();
+    let is_free = victims.is_empty() && placements.is_empty() && !has("--couples");
     if has("--couples") {
         victims = victim_policies().iter().map(|info| info.name.to_string()).collect();
         placements = placement_names();
@@ -105,7 +105,7 @@ fn main() {
     let drives = match (number("--pages"), number("--block"), smoke) {
         (Some(pages), Some(block), _) => vec![drive(pages, block, chosen(USUAL))],
         (_, _, true) => vec![drive(16, 64, with_placements())],
-        _ if !is_free || has("--couples") => vec![drive(20, 256, chosen(USUAL))],
+        _ if !is_free => vec![drive(20, 256, chosen(USUAL))],
         _ => vec![
             drive(20, 256, with_placements()),
             drive(26, 1024, couples(&named(USUAL), &none)),
@@ -172,7 +172,7 @@ fn measure(drive: &Drive, rounds: usize, smoke: bool) {
     });
     let mut loops: BTreeMap<usize, Bare> = BTreeMap::new();
     let mut bares: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-    println!("  {:<34} {:>7} {:>14} {:>8} {:>6}", "", "WA", "M programs/s", "limit", "ratio");
+    println!("  {:<34} {:>6} {:>14} {:>8} {:>7}", "", "ratio", "M programs/s", "limit", "WA");
     for Contestant { name, words, mut run } in made.chain(replays) {
         let bare = loops.entry(words).or_insert_with(|| Bare::new(&geometry, words));
         let (of_writes, of_copies) = bares.entry(words).or_default();
@@ -193,10 +193,10 @@ fn measure(drive: &Drive, rounds: usize, smoke: bool) {
             ratios.push(rate / limit);
         }
         println!(
-            "  {name:<34} {amplification:>7.3} {:>14.1} {:>8.1} {:>6.2}",
+            "  {name:<34} {:>6.2} {:>14.1} {:>8.1} {amplification:>7.3}",
+            median(&mut ratios),
             median(&mut rates) / 1e6,
-            median(&mut limits) / 1e6,
-            median(&mut ratios)
+            median(&mut limits) / 1e6
         );
     }
     for (words, (of_writes, of_copies)) in &mut bares {

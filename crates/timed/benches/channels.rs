@@ -48,8 +48,8 @@ fn main() {
     }
     let [whole, one, more] = fastest.map(|seconds| bench.requests as f64 / seconds / 1e6);
     println!(
-        "{:>5} GB, {} outstanding at most: {whole:.2} M requests/s as a whole, {one:.2} by channel on one \
-         thread ({:.2} times), {more:.2} on {threads} ({:.2} times one)",
+        "{} GB, {} outstanding at most, M requests/s: {whole:.2} as a whole;\n  by channel {one:.2} \
+         on one thread ({:.2} times), {more:.2} on {threads} ({:.2} times one)",
         bench.bytes / 1_000_000_000,
         bench.queue_depth,
         one / whole,

@@ -59,6 +59,17 @@ fn main() {
         preemption,
         requests,
     };
+    println!(
+        "{:>8} {:>6} {:>14} {:>9} {:>11} {:>8} {:>12} {:>14}",
+        "",
+        "ratio",
+        "M requests/s",
+        "M, limit",
+        "M, warm-up",
+        "copies",
+        "bytes a page",
+        "k IOPS, drive"
+    );
     for bytes in sizes {
         match has("--metered") {
             true => measure(bytes, job, meter),
@@ -190,13 +201,13 @@ fn measure<O: Observer>(bytes: u64, job: Job, observer: impl Fn(&Hardware) -> O)
     let mut light: Vec<f64> = (0..3)
         .map(|_| writes_with_copies(bare.writes(pages), bare.copies(pages), copies))
         .collect();
+    let (rate, limit) = (median(&mut rates), median(&mut light));
     println!(
-        "{:>5} GB  {:.2} M requests/s of one core, {:.0} M writes/s for their memory accesses alone  \
-         {copies:.2} copies a write  {memory:.2} bytes a logical page  {simulated:.0} k IOPS of the \
-         drive  {:.1} M writes/s of the warm-up",
+        "{:>5} GB {:>6.3} {:>14.2} {:>9.1} {:>11.1} {copies:>8.2} {memory:>12.2} {simulated:>14.0}",
         bytes / 1_000_000_000,
-        median(&mut rates) / 1e6,
-        median(&mut light) / 1e6,
+        rate / limit,
+        rate / 1e6,
+        limit / 1e6,
         warm_up / 1e6,
     );
 }
