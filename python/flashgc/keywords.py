@@ -19,6 +19,7 @@ Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
 Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
+Superblock: TypeAlias = Literal["plane", "die"]
 GcPreset: TypeAlias = Literal[
     "gc-gd",
     "gc-cb",
@@ -177,6 +178,11 @@ class Keywords(TypedDict, total=False):
     scheduling: Scheduling | None
     """Order in which a die takes its requests: fifo, reads-first. reads-first is the order of
     MQSim: a read goes before writes, but not before an earlier write of its page. [default: fifo]
+    """
+    superblock: Superblock | None
+    """Blocks that are opened, filled, collected and erased together, as one large block: plane,
+    die. With die, a die programs, reads and erases the pages of all its planes together. [default:
+    plane]
     """
     multi_plane: YesNo | None
     """The planes of a die execute operations of one kind together. [default: no]"""

@@ -39,5 +39,14 @@ def configurations() -> Iterator[Configuration]:
         "units/dynamic/write_cache", striping="dynamic", channels=2, dies=2, write_cache=64,
         request_size="1KiB", arrivals="closed:threads=8", **UNITS,
     )  # fmt: skip
+    joined = {"superblock": "die", "channels": 2, "dies": 2, "planes": 4,
+              "arrivals": "closed:threads=32", "blocks": 2048}  # fmt: skip
+    yield timed("superblock", **joined)
+    yield timed("superblock/units/pgc", preemption="pgc+merge+pipeline", **joined, **UNITS)
+    yield timed("superblock/flushed", power_protection="no", flush_every=7, **joined)
+    yield timed("superblock/suspend", preemption="suspend", placement="sepbit", **joined)
+    yield timed("superblock/slc", slc="static:blocks=10%,full=direct",
+                slc_times="read=20us,program=100us,erase=1ms", **joined)  # fmt: skip
+    yield timed("superblock/dftl/cache", mapping="dftl:entries=800", write_cache=64, **joined)
     yield timed("units/dftl", mapping="dftl:entries=800", **UNITS)
     yield timed("request_size=1KiB/write_cache", request_size="1KiB", write_cache=32)

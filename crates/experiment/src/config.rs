@@ -193,6 +193,11 @@ impl Resolved {
         }
     }
 
+    /// Returns the times of the flash, with those of superblocks if it has some.
+    pub(crate) fn busy_times(&self) -> Option<Times> {
+        self.times.map(|times| times.together(self.config.blocks_together()))
+    }
+
     /// Returns `true` if the workload has no end, there is no page cache, and the run does not last
     /// until a failure.
     pub(crate) fn has_no_end(&self) -> bool {

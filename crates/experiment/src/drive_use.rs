@@ -68,6 +68,7 @@ impl DriveUse {
             findings.extend(burst.map(findings::burst_in_use));
             findings.extend(small(
                 &self.geometry,
+                1,
                 self.kept_erased.into(),
                 false,
                 ["a larger drive"; 2],

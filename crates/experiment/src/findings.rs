@@ -431,10 +431,10 @@ pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> F
 }
 
 /// Returns the finding that a drive has only `blocks` blocks.
-pub(crate) fn few_blocks(blocks: u32, more: &str) -> Finding {
+pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
     let claim = format!(
         "the drive has only {}: amplification may be another than that of a large drive",
-        count(blocks.into(), "block")
+        count(blocks.into(), if together > 1 { "superblock" } else { "block" })
     );
     Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
 }

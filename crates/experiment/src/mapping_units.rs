@@ -52,8 +52,18 @@ pub(crate) fn check_buffer(
             )),
         };
     }
-    let unit = format!("{} {}", subject("mapping_unit"), bytes(config.unit()));
-    let whole = choice("mapping_unit", bytes(config.page_size));
+    // The pages of a superblock gather units even if a unit is a flash page.
+    let joins = config.unit() == config.page_size && config.blocks_together() > 1;
+    let (unit, whole) = match timed.filter(|_| joins) {
+        Some(timed) => (
+            format!("{} {}", subject("superblock"), timed.superblock),
+            choice("superblock", "plane"),
+        ),
+        None => (
+            format!("{} {}", subject("mapping_unit"), bytes(config.unit())),
+            choice("mapping_unit", bytes(config.page_size)),
+        ),
+    };
     // If the page buffer is flushed, the user chose a smaller unit than the page on purpose.
     let flushes = !buffer.is_protected || timed.is_some_and(|timed| timed.flush_after.is_some());
     let remedy = |without: String| match flushes {
@@ -74,8 +84,12 @@ pub(crate) fn check_buffer(
         if timed.copy_back {
             return Err(SpecError::new(
                 format!(
-                    "{unit} does not go with {}: a copy inside a die is one of a whole flash page",
-                    choice("copy_back", "yes")
+                    "{unit} does not go with {}: {}",
+                    choice("copy_back", "yes"),
+                    match joins {
+                        true => "a copy inside a die stays on its plane",
+                        false => "a copy inside a die is one of a whole flash page",
+                    }
                 ),
                 remedy(choice("copy_back", "no")),
             ));

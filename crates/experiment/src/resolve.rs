@@ -59,7 +59,12 @@ impl Resolved {
             }
             None => (geometry(config, blocks, &*source)?, None),
         };
-        let blocks_asked = config.blocks.or(needed).filter(|&blocks| blocks < geometry.blocks());
+        let together = config.blocks_together();
+        let needed = needed.map(|superblocks: u32| superblocks.saturating_mul(together));
+        let blocks_asked = config
+            .blocks
+            .or(needed)
+            .filter(|&blocks| u64::from(blocks) < config.blocks_in(geometry.blocks()));
         if plan.is_some() {
             specs.mapping.geometry_below(&geometry)?;
         }
@@ -133,7 +138,7 @@ impl Resolved {
         let physical = self.geometry.physical_pages() * u64::from(config.unit());
         let has_victims = self.mapping.info().has_victims;
         RunConfig {
-            blocks: Some(self.geometry.blocks()),
+            blocks: Some(self.geometry.blocks() * config.blocks_together()),
             capacity: config.capacity.filter(|&bytes| bytes != physical),
             mapping_unit: config.mapping_unit.filter(|&unit| unit != config.page_size),
             request_size: config.request_size.filter(|&size| size != config.unit()),

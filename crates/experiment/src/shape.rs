@@ -7,14 +7,21 @@ use flashgc_ftl::{FtlError, Geometry};
 
 use crate::options::RunConfig;
 
-/// Returns the number of blocks in the configuration, rounded up to an equal number on every plane,
-/// or the number of blocks in its capacity, rounded down.
+/// Returns the number of superblocks in the configuration, rounded up to an equal number of blocks
+/// on every plane, or the number in its capacity, rounded down. `planes` has the planes of the map:
+/// those that a superblock joins count as one.
 pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
+    let together = config.blocks_together();
+    if together > 1 {
+        check_superblocks(config, together, planes)?;
+    }
     if let Some(blocks) = config.blocks {
         // If a plane would have fewer than two blocks, the number is not rounded: the drive refuses
         // it, and the error shows the number in the configuration.
-        let rounded = blocks.checked_next_multiple_of(planes);
-        return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
+        let all_planes = planes.saturating_mul(together);
+        let rounded = blocks.checked_next_multiple_of(all_planes);
+        let rounded = rounded.filter(|&all| all / all_planes > 1);
+        return Ok(Some(rounded.map_or(blocks, |all| all / together)));
     }
     let Some(bytes) = config.capacity else { return Ok(None) };
     let block = u64::from(config.units_per_block()) * u64::from(config.unit());
@@ -40,6 +47,37 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     })
 }
 
+/// Checks that superblocks of `together` blocks are not too large, and that each of `dies` dies has
+/// two.
+fn check_superblocks(config: &RunConfig, together: u32, dies: u32) -> Result<(), SpecError> {
+    let (units, most) = (config.units_per_block(), Geometry::MAX_PAGES_PER_BLOCK);
+    if units > most {
+        let pages = config.flash_pages_per_block();
+        return Err(SpecError::new(
+            format!(
+                "{} is {pages}, which makes superblocks of {units} mapping units on {}, expected at most \
+                 {most}",
+                subject("pages_per_block"),
+                count(together.into(), "plane")
+            ),
+            choice("pages_per_block", u64::from(pages) * u64::from(most) / u64::from(units)),
+        ));
+    }
+    let least = 2 * u64::from(dies) * u64::from(together);
+    // More than half of them are rounded up.
+    match config.blocks.filter(|&blocks| u64::from(blocks) <= least / 2) {
+        Some(blocks) => Err(SpecError::new(
+            format!(
+                "{} is {blocks}, expected at least {least}: two superblocks of {together} blocks on each of {}",
+                subject("blocks"),
+                count(dies.into(), "die")
+            ),
+            choice("blocks", least),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Returns the error for a drive of unknown size.
 pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     let missing = "the number of blocks is missing";
@@ -55,7 +93,10 @@ pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
         count(pages, "logical page")
     );
     let hint = match smallest(pages, config.units_per_block(), config.spare) {
-        Some(blocks) => format!("{} at spare factor {}", choice("blocks", blocks), config.spare),
+        Some(superblocks) => {
+            let blocks = config.blocks_in(superblocks);
+            format!("{} at spare factor {}", choice("blocks", blocks), config.spare)
+        }
         None => format!("give {} and {} of that drive", option("blocks"), option("spare")),
     };
     SpecError::new(of, hint)
@@ -112,13 +153,14 @@ pub(crate) fn with_room<E: Into<FtlError>>(
     if geometry.logical_pages() < pages {
         return Err(SpecError::new(
             format!(
-                "{} {blocks} gives {}, and the workload addresses {pages}",
+                "{} {} gives {}, and the workload addresses {pages}",
                 subject("blocks"),
+                config.blocks_in(blocks),
                 count(geometry.logical_pages().into(), "logical page")
             ),
             format!(
                 "{}, or leave {} out",
-                choice("blocks", enough().map_err(Into::into)?),
+                choice("blocks", config.blocks_in(enough().map_err(Into::into)?)),
                 option("blocks")
             ),
         )

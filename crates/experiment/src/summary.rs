@@ -373,7 +373,7 @@ impl<'a> Summary<'a> {
             streams: totals.as_ref().map(StreamResult::all),
             fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
             trace,
-            busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
+            busy: resolved.busy_times().map(|times| Busy::new(&times, &work)),
             timed: None,
             decisions: runs.iter().map(|run| run.decisions).collect(),
             timeline: None,
@@ -495,28 +495,32 @@ pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     // With `enough` blocks, the blocks that are kept reduce the spare factor by no more than the
     // limit.
     let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
+    let together = resolved.config.blocks_together();
     let more = |blocks: u64| match resolved.is_counted {
-        true => choice("blocks", blocks),
+        true => choice("blocks", blocks * u64::from(together)),
         false => format!("fewer {}, or a larger drive", option("pages_per_block")),
     };
     let hints = [more(FEWEST_BLOCKS.into()), more(enough.ceil() as u64 + 1)];
-    small(&resolved.geometry, kept, is_share, hints.each_ref().map(String::as_str))
+    small(&resolved.geometry, together, kept, is_share, hints.each_ref().map(String::as_str))
 }
 
 /// Returns the finding that a drive of this shape, with `kept` blocks kept erased, does not have
-/// the amplification of a large drive: it has too few blocks, or too many of them are kept.
+/// the amplification of a large drive: it has too few blocks, or too many of them are kept. Blocks
+/// of `geometry` are superblocks of `together` blocks.
 /// `is_share` says that the blocks kept are a share of the drive. `more` has two texts of advice:
 /// for too few blocks in all, and for too many kept.
 pub(crate) fn small(
     geometry: &Geometry,
+    together: u32,
     kept: f64,
     is_share: bool,
     more: [&str; 2],
 ) -> Option<Finding> {
     let (spare, effective) = (geometry.spare_factor(), geometry.effective_spare(kept));
     if geometry.blocks() < FEWEST_BLOCKS {
-        return Some(findings::few_blocks(geometry.blocks(), more[0]));
+        return Some(findings::few_blocks(geometry.blocks(), together, more[0]));
     }
+    let kept = kept * f64::from(together);
     (spare > MOST_SPARE_LOST * effective)
         .then(|| findings::spare_kept_erased(kept, spare, effective, is_share, more[1]))
 }

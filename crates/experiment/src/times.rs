@@ -95,6 +95,13 @@ impl Times {
         }
     }
 
+    /// Returns the times of superblocks of `blocks` blocks: their pages cross the bus one after
+    /// another, and the cells work on all of them together.
+    #[must_use]
+    pub(crate) fn together(self, blocks: u32) -> Self {
+        Self { transfer: self.transfer.saturating_mul(blocks.into()), ..self }
+    }
+
     /// Returns the total nanoseconds of all operations.
     pub(crate) fn total(&self, work: &Work) -> u128 {
         self.host(work) + self.collections(work)

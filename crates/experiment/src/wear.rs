@@ -159,7 +159,7 @@ impl Milestone {
             erases: over(&|moment| moment.counters.erases as f64),
             bad_blocks: over(&|moment| f64::from(moment.bad_blocks)),
             write_amplification: mean(&amplifications(&written)),
-            busy_seconds: resolved.times.as_ref().map(|times| {
+            busy_seconds: resolved.busy_times().map(|times| {
                 let units_per_page = resolved.buffer.units_per_page;
                 let seconds = |(moment, commands): &(Moment, HostCommands)| {
                     let Moment { counters, packing, .. } = *moment;

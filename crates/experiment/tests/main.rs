@@ -20,6 +20,7 @@ mod refused;
 mod replays;
 mod runs;
 mod steadiness;
+mod superblocks;
 mod swap;
 mod tenants;
 #[path = "../../timed/tests/timed_common/mod.rs"]

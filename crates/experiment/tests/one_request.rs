@@ -85,6 +85,9 @@ struct Options {
     /// `true` if all of a map on flash fits into memory.
     map_fits: bool,
     units: u32,
+    /// Planes of the timed drive's die, whose blocks are superblocks. On the counting drive, a page
+    /// is as large as the pages of all these planes.
+    planes: u32,
     is_protected: bool,
     is_cached: bool,
     flush_every: Option<u64>,
@@ -135,7 +138,7 @@ fn options() -> impl Strategy<Value = Options> {
     let map = (
         prop::bool::weighted(0.25),
         prop::bool::weighted(0.25),
-        select(vec![1, 1, 4]),
+        (select(vec![1, 1, 4]), select(vec![1, 1, 2, 4])),
         any::<bool>(),
         prop::bool::weighted(0.3),
         any::<bool>(),
@@ -155,29 +158,35 @@ fn options() -> impl Strategy<Value = Options> {
     (policies, map, pages, rest).prop_map(
         |(
             (victim, placement, allocation),
-            (levels, on_flash, units, is_protected, is_cached, map_fits),
+            (levels, on_flash, (units, planes), is_protected, is_cached, map_fits),
             (numbering, rounds, streams, whole_pages),
             (flush_every, spare, seed, length),
-        )| Options {
-            victim,
-            placement,
-            allocation,
-            levels,
-            on_flash,
-            map_fits,
-            units,
-            // A buffer of single pages never holds data.
-            is_protected: is_protected || units == 1,
-            is_cached: is_cached && (!on_flash || map_fits),
-            // A cache takes no flush commands.
-            flush_every: flush_every.filter(|_| !is_protected && units > 1 && !is_cached),
-            numbering,
-            rounds: rounds && numbering != Numbering::Given,
-            streams,
-            whole_pages,
-            length,
-            spare,
-            seed,
+        )| {
+            // A block has at least two pages.
+            let planes = planes.min(B / units / 2);
+            Options {
+                victim,
+                placement,
+                allocation,
+                levels,
+                on_flash,
+                map_fits,
+                units,
+                planes,
+                // A buffer of single pages never holds data.
+                is_protected: is_protected || units * planes == 1,
+                is_cached: is_cached && (!on_flash || map_fits),
+                // A cache takes no flush commands.
+                flush_every: flush_every
+                    .filter(|_| !is_protected && units * planes > 1 && !is_cached),
+                numbering,
+                rounds: rounds && numbering != Numbering::Given,
+                streams,
+                whole_pages,
+                length,
+                spare,
+                seed,
+            }
         },
     )
 }
@@ -193,7 +202,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             false => (offset, device),
         };
         let bytes = if options.on_flash { bytes.min(PAGE) } else { bytes };
-        let whole = options.whole_pages || options.units > 1 || options.on_flash;
+        let whole = options.whole_pages || options.units * options.planes > 1 || options.on_flash;
         let (offset, bytes) = match whole {
             true => (offset / PAGE * PAGE, bytes.next_multiple_of(PAGE)),
             false => (offset, bytes),
@@ -249,9 +258,9 @@ fn config(path: &Path, options: &Options) -> RunConfig {
     std::fs::write(&ranges, STREAMS).unwrap();
     RunConfig {
         blocks: Some(if options.numbering == Numbering::Given { BLOCKS } else { BLOCKS * 2 }),
-        pages_per_block: Some(B / options.units),
-        page_size: unit * options.units,
-        mapping_unit: (options.units > 1).then_some(unit),
+        pages_per_block: Some(B / options.units / options.planes),
+        page_size: unit * options.units * options.planes,
+        mapping_unit: (options.units * options.planes > 1).then_some(unit),
         power_protection: options.is_protected,
         spare: options.spare,
         mapping: if options.on_flash {
@@ -300,9 +309,13 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
     let clock = TimedConfig {
         arrivals: Some("closed:threads=1,think=1s".into()),
         gc_low: "2".into(),
+        planes: options.planes,
+        superblock: "die".into(),
         ..TimedConfig::default()
     };
     let config = RunConfig {
+        blocks: config.blocks.map(|blocks| blocks * options.planes),
+        page_size: PAGE as u32 * options.units,
         frontier: RunConfig::default().frontier,
         times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
         timed: Some(clock),
@@ -390,7 +403,7 @@ proptest! {
         let (counting, timed) = (run(counting), run(timed));
         let (found, expected) = (facts(&timed), facts(&counting));
         prop_assert_eq!(found, expected);
-        if options.numbering == Numbering::Given && options.units == 1 && !options.on_flash
+        if options.numbering == Numbering::Given && options.units * options.planes == 1 && !options.on_flash
             && options.length.is_none() && !options.is_cached
             && (options.streams != Streams::Trace || config.host_names_streams())
         {

@@ -45,13 +45,13 @@ fn timed(change: impl FnOnce(&mut TimedConfig)) -> RunConfig {
     config
 }
 
-fn resolve(config: &RunConfig) -> Result<Resolved, String> {
+pub fn resolve(config: &RunConfig) -> Result<Resolved, String> {
     let requests = Requests::parse(&config.workload).unwrap();
     let source = Arc::new(TimedSource::new(config.workload.clone(), requests));
     Resolved::new(config, source, None).map_err(|error| error.to_string())
 }
 
-fn run(config: &RunConfig, threads: usize) -> RunResult {
+pub fn run(config: &RunConfig, threads: usize) -> RunResult {
     let resolved = resolve(config).unwrap();
     simulate(&[resolved], threads, &Control::default(), &mut || {}, &|_, _| (), None)
         .unwrap()

@@ -8,6 +8,9 @@
 //! Data that wait are lost with the power, unless the buffer is protected. A buffer that is not
 //! protected programs a partly filled page in two cases: when the host sends a flush command, and
 //! before a collection erases the block from which it copied. The rest of such a page is *padding*.
+//!
+//! A superblock of a die is one block here: its page holds the pages at one place of all planes,
+//! which the die programs, reads and erases together.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::refuse_if;
@@ -17,12 +20,15 @@ use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
 use crate::placement::PlacementSpec;
 
-/// The size of a flash page in mapping units. Units wait in the buffer until they fill a flash
-/// page; a loss of power may destroy them there.
+/// The mapping units that are programmed together. Units wait in the buffer until there are so many;
+/// a loss of power may destroy them there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageBuffer {
-    /// Mapping units of a flash page, at least 1.
+    /// Mapping units of a flash page, at least 1; with a superblock those of its pages on all
+    /// planes.
     pub units_per_page: u32,
+    /// Planes whose blocks are a superblock; 1 without superblocks. A divisor of `units_per_page`.
+    pub planes: u32,
     /// `true` if units that wait in the buffer survive a loss of power.
     pub is_protected: bool,
 }
@@ -30,7 +36,7 @@ pub struct PageBuffer {
 impl Default for PageBuffer {
     /// A unit is a flash page: nothing waits.
     fn default() -> Self {
-        Self { units_per_page: 1, is_protected: true }
+        Self { units_per_page: 1, planes: 1, is_protected: true }
     }
 }
 

@@ -94,7 +94,12 @@ impl Wear {
         let kept = planes.layout.blocks_kept();
         let mut limits = Vec::with_capacity(geometry.blocks() as usize);
         for plane in 0..planes.planes {
-            limits.extend(endurance.limits(blocks, &mut planes.stream(plane, "endurance")));
+            // A superblock is worn out when the first of its blocks is.
+            let members = planes.layout.buffer.planes;
+            let of_blocks =
+                endurance.limits(blocks * members, &mut planes.stream(plane, "endurance"));
+            let weakest = |block: &[u32]| block.iter().copied().min().unwrap_or(0);
+            limits.extend(of_blocks.chunks(members as usize).map(weakest));
         }
         let of_plane = |&pages: &u32| {
             let filled = pages.div_ceil(geometry.pages_per_block());
@@ -232,6 +237,7 @@ mod tests {
     use crate::frontier::Frontier;
     use crate::geometry::Geometry;
     use crate::layout::Layout;
+    use crate::page_buffer::PageBuffer;
 
     #[test]
     fn the_reserve_is_what_promises_and_frontier_leave() {
@@ -261,5 +267,28 @@ mod tests {
         assert_eq!(wear.failures(), [8, 16]);
         assert_eq!(wear.first_failure(), Some(first));
         assert_eq!(wear.system_failure(), Some((system, Cause::Reserve)));
+    }
+
+    #[test]
+    fn a_superblock_bears_what_the_weakest_of_its_blocks_bears() {
+        let lifespan = Lifespan {
+            endurance: Endurance::parse("normal:mean=1000,cv=0.2").unwrap(),
+            ends_at: EndOfLife::FirstFailure,
+        };
+        let limits = |blocks: u32, planes: u32| {
+            let geometry = Geometry::new(blocks, 12 * planes, 24).unwrap();
+            let layout = PlaneLayout::one(Layout {
+                frontier: Frontier::Pool { low: 1 },
+                buffer: PageBuffer { units_per_page: planes, planes, is_protected: true },
+                lifespan: Some(lifespan),
+                seed: 1,
+                ..Layout::new(geometry)
+            });
+            Wear::new(lifespan, &layout, &[24]).limits().to_vec()
+        };
+        let (of_blocks, of_superblocks) = (limits(24, 1), limits(8, 3));
+        let weakest: Vec<u32> =
+            of_blocks.chunks(3).map(|blocks| *blocks.iter().min().unwrap()).collect();
+        assert_eq!(of_superblocks, weakest);
     }
 }

@@ -79,8 +79,8 @@ mod testing;
 pub use channels::{Channels, are_apart};
 pub use config::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Slc, SlcPlan, Suspend, Unit, notation, parse_bandwidth, parse_slc,
-    parse_slc_times, words,
+    Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation, parse_bandwidth,
+    parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub use front::{Lines, Shape};

@@ -127,7 +127,11 @@ impl Case {
         let layout = PlaneLayout {
             layout: Layout {
                 frontier: Frontier::Pool { low: 2 },
-                buffer: PageBuffer { units_per_page: hardware.units_per_page, is_protected: true },
+                buffer: PageBuffer {
+                    units_per_page: hardware.units_per_page,
+                    planes: 1,
+                    is_protected: true,
+                },
                 fill: self.fill,
                 seed: self.seed,
                 ..Layout::new(Geometry::new(planes * 18, block, pages.into()).unwrap())

@@ -143,6 +143,17 @@ class Config:
         return tuple(cast("Sequence[str]", (self.timed or {}).get("tenants") or ()))
 
     @property
+    def blocks_together(self) -> int:
+        """Blocks of a superblock, which is opened, collected and erased as one; 1 without them."""
+        timed = self.timed or {}
+        return int(timed.get("planes") or 1) if timed.get("superblock") == "die" else 1
+
+    @property
+    def block_noun(self) -> str:
+        """The name of what is erased at once: ``blocks`` or ``superblocks``."""
+        return "superblocks" if self.blocks_together > 1 else "blocks"
+
+    @property
     def unit(self) -> int:
         """Bytes of a mapping unit."""
         return self.page_size if self.mapping_unit is None else self.mapping_unit

@@ -187,7 +187,7 @@ class Result(Document, run.Result):
                 ),
                 ("measured", f"{format_count(self.host_pages)} host pages"),
                 ("copies", f"{format_count(self.copied_pages)} pages"),
-                ("erases", f"{format_count(self.erases)} blocks"),
+                ("erases", f"{format_count(self.erases)} {self.config.block_noun}"),
                 ("steady", self.verdict),
             ]
         rows.append(("repeat", f"seed {self.seed}, digest {self.digest}, flashgc {self.version}"))

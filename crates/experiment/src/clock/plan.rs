@@ -1,15 +1,16 @@
 //! Converts the options of a timed drive to its [`Settings`].
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{
-    parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+    parse_idle, parse_preemption, parse_scheduling, parse_superblock, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
-    Suspend,
+    Suspend, Unit,
 };
 use flashgc_workload::requests::{Arrivals, Requests};
 
@@ -68,6 +69,21 @@ impl TimedPlan {
             command_ns: times.command,
         };
         hardware.check()?;
+        // The planes of a superblock are one plane of the map, whose page has the pages of all.
+        let together = parse_superblock(&config.superblock)?.blocks(config.planes);
+        let hardware = Hardware {
+            planes: hardware.planes / together,
+            page_bytes: hardware.page_bytes.saturating_mul(together),
+            transfer_ns: hardware.transfer_ns.saturating_mul(together.into()),
+            ..hardware
+        };
+        refuse_if!(
+            together > 1 && config.multi_plane,
+            choice("multi_plane", "no"),
+            "{} yes does not go with {}: the planes of a superblock work together always",
+            subject("multi_plane"),
+            choice("superblock", &config.superblock)
+        );
         let placement = Placement::parse(&config.striping)?;
         let (preemption, erase, program) = parse_preemption(&config.preemption)?;
         let suspend = Suspend { erase, program, ..parse_suspend(&config.suspend)? };
@@ -87,7 +103,11 @@ impl TimedPlan {
             multi_plane: config.multi_plane,
             cache_commands: config.cache_commands,
             collecting: Collecting {
-                unit: parse_unit(&config.gc_domain)?,
+                // If its planes are one plane of the map, a die has no other unit.
+                unit: match parse_unit(&config.gc_domain)? {
+                    Unit::Die if together > 1 => Unit::Plane,
+                    unit => unit,
+                },
                 low: 0,
                 high: 0,
                 hard: 0,

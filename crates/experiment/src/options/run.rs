@@ -10,6 +10,7 @@ use flashgc_ftl::{
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
+use flashgc_timed::words::parse_superblock;
 use flashgc_workload::requests::Space;
 use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{Disorder, Numbering, Paging, format, parse_devices};
@@ -272,19 +273,40 @@ impl RunConfig {
                 ),
             ));
         }
-        Ok(PageBuffer { units_per_page: page / unit, is_protected: self.power_protection })
+        let planes = self.blocks_together();
+        let units_per_page = (page / unit).saturating_mul(planes);
+        Ok(PageBuffer { units_per_page, planes, is_protected: self.power_protection })
     }
 
-    /// Returns the mapping units of a block.
+    /// Returns the mapping units of a superblock, which is a block if blocks are on their own.
     pub fn units_per_block(&self) -> u32 {
-        let pages = self.pages_per_block.unwrap_or(PAGES_PER_BLOCK);
-        pages.saturating_mul(self.units_per_page())
+        let of_block = self.flash_pages_per_block().saturating_mul(self.units_per_page());
+        of_block.saturating_mul(self.blocks_together())
+    }
+
+    /// Returns the flash pages of a block.
+    pub(crate) fn flash_pages_per_block(&self) -> u32 {
+        self.pages_per_block.unwrap_or(PAGES_PER_BLOCK)
+    }
+
+    /// Returns the number of blocks of a superblock: 1 if blocks are on their own.
+    pub fn blocks_together(&self) -> u32 {
+        self.timed.as_ref().map_or(1, |timed| {
+            // A word that is unknown is refused where the plan is made.
+            parse_superblock(&timed.superblock).map_or(1, |rule| rule.blocks(timed.planes)).max(1)
+        })
+    }
+
+    /// Returns the number of blocks in this number of superblocks.
+    pub fn blocks_in(&self, superblocks: u32) -> u64 {
+        u64::from(superblocks) * u64::from(self.blocks_together())
     }
 
     /// Returns `true` if, for every trace, both drives get blocks with the same number of pages.
     pub fn has_blocks_of(&self, other: &Self) -> bool {
         let rule = |config: &Self| {
-            (config.pages_per_block, config.is_sized(), config.units_per_page(), config.planes())
+            let units = (config.units_per_page(), config.blocks_together());
+            (config.pages_per_block, config.is_sized(), units, config.planes())
         };
         rule(self) == rule(other)
     }

@@ -162,6 +162,10 @@ pub trait Stepwise: Layer {
     /// are protected.
     fn buffer(&self) -> PageBuffer;
 
+    /// Units of the flash pages that a copy of the page at `ppn` reads: with a superblock the pages
+    /// of all planes at its place that have a live unit; otherwise its page.
+    fn units_to_read(&self, ppn: u32) -> u32;
+
     /// The position of the page at `ppn` in its flash page, from 0.
     fn unit_in_page(&self, ppn: u32) -> u32;
 

@@ -406,6 +406,20 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.buffer
     }
 
+    fn units_to_read(&self, ppn: u32) -> u32 {
+        let PageBuffer { units_per_page, planes, .. } = self.store.buffer;
+        if planes == 1 {
+            return units_per_page;
+        }
+        let (tables, of_plane) = (&self.store.tables, units_per_page / planes);
+        let first = ppn - self.store.unit_in_page(ppn);
+        let is_wanted = |&page: &u32| {
+            let units = first + page * of_plane..first + (page + 1) * of_plane;
+            units.into_iter().any(|unit| tables.is_live(unit))
+        };
+        of_plane * (0..planes).filter(is_wanted).count() as u32
+    }
+
     fn is_buffered(&self, ppn: u32) -> bool {
         self.store.is_buffered(ppn)
     }

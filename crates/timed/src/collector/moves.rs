@@ -220,6 +220,12 @@ impl Collector {
         Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
+    /// Returns the units of the flash pages that the read of a collection brings.
+    #[inline]
+    pub fn units_to_read(&self, map: &dyn Stepwise, die: u32) -> u32 {
+        self.on(die).map_or(0, |collection| map.units_to_read(collection.site))
+    }
+
     /// Gives the page in the buffer its new place. A write that shares the copy gets the same
     /// place. Returns the program as the next step, if the page fills a flash page.
     fn program_moving<O: Observer>(

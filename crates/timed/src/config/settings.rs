@@ -73,6 +73,25 @@ pub enum Unit {
     Drive,
 }
 
+/// The blocks that are opened, filled, collected and erased together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Superblock {
+    /// Each block is on its own.
+    Plane,
+    /// The blocks of all planes of a die. The die programs, reads and erases their pages together.
+    Die,
+}
+
+impl Superblock {
+    /// Returns the number of blocks of a superblock, on dies of `planes` planes.
+    pub fn blocks(self, planes: u32) -> u32 {
+        match self {
+            Self::Plane => 1,
+            Self::Die => planes,
+        }
+    }
+}
+
 impl Unit {
     /// Returns the number of planes of a unit.
     pub fn planes(self, hardware: &Hardware) -> u32 {

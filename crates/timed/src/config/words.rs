@@ -6,7 +6,7 @@ use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
 use super::notation::{Threshold, parts, time};
-use super::settings::{Preemption, Scheduling, Suspend, Unit};
+use super::settings::{Preemption, Scheduling, Superblock, Suspend, Unit};
 
 /// The window of time that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +185,22 @@ pub fn unit_words() -> Vec<&'static str> {
 /// The word is unknown.
 pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
     choose("GC domain", text, &UNITS)
+}
+
+const SUPERBLOCKS: [(&str, Superblock); 2] =
+    [("plane", Superblock::Plane), ("die", Superblock::Die)];
+
+/// Returns the words of [`parse_superblock`].
+pub fn superblock_words() -> Vec<&'static str> {
+    SUPERBLOCKS.iter().map(|(word, _)| *word).collect()
+}
+
+/// Reads the size of a superblock.
+///
+/// # Errors
+/// The word is unknown.
+pub fn parse_superblock(text: &str) -> Result<Superblock, SpecError> {
+    choose("superblock", text, &SUPERBLOCKS)
 }
 
 fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {

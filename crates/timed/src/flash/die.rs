@@ -134,12 +134,15 @@ pub struct Die {
     pub is_awaited: bool,
     /// The nanoseconds that the cells will work on the job that is on the bus now.
     pub after_bus_ns: u64,
+    /// The units that a collection's read moves over the bus.
+    pub copy_units: u32,
     in_use: Stopwatch,
     held: Stopwatch,
 }
 
 impl Die {
-    pub fn new(channel: u32) -> Self {
+    /// Returns an idle die, whose pages have `units_per_page` units.
+    pub fn new(channel: u32, units_per_page: u32) -> Self {
         Self {
             channel,
             cells: Stage::IDLE,
@@ -148,6 +151,7 @@ impl Die {
             suspends: 0,
             is_awaited: false,
             after_bus_ns: 0,
+            copy_units: units_per_page,
             in_use: Stopwatch::STOPPED,
             held: Stopwatch::STOPPED,
         }
@@ -353,7 +357,7 @@ mod tests {
     /// Returns the time for which collections hold a die that works on `job` for 10 ns, while the
     /// job `suspended` is suspended.
     fn held_by(job: Job, suspended: Option<Job>) -> u64 {
-        let mut die = Die::new(0);
+        let mut die = Die::new(0, 1);
         die.cells = Stage { job, length: 10, ..Stage::IDLE };
         die.suspended = suspended.map(|job| Suspended { job, left: 5, times: 1, mark: 0 });
         die.note(100, false);

@@ -56,7 +56,9 @@ impl Flash {
             is_uniform: details.has_uniform_pages() && settings.slc.is_none(),
             copies_back: settings.collecting.copy_back,
             programs_follow_transfers: settings.programs_follow_transfers(),
-            dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
+            dies: dies
+                .map(|die| Die::new(hardware.channel_of(die), hardware.units_per_page))
+                .collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
             chains: vec![Chains::default(); hardware.channels as usize],
             report: Report::default(),
@@ -122,6 +124,12 @@ impl Flash {
                 self.ask_for_bus(clock, ops, die, job, length, true);
             }
         }
+    }
+
+    /// Notes the units that the next read of a collection moves over the bus.
+    #[inline(always)]
+    pub fn set_copy_units(&mut self, die: u32, units: u32) {
+        self.dies[die as usize].copy_units = units;
     }
 
     /// Begins a job that starts on the bus, with the transfer of `units` units (pages of the map).
@@ -381,12 +389,12 @@ impl Flash {
     }
 
     /// Transfers the data that the cells have read: the units that operations need, or the whole
-    /// flash page of a copy. Returns the job if it is over.
+    /// flash pages of a copy. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
         let units = match job {
             Job::Read(op) => ops.chain(op).count() as u64,
             Job::CopyRead if self.copies_back => 0,
-            Job::CopyRead => self.hardware.units_per_page.into(),
+            Job::CopyRead => self.dies[die as usize].copy_units.into(),
             _ => 1,
         };
         match self.transfer_of(units) {

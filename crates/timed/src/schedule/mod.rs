@@ -83,6 +83,9 @@ pub struct Scheduler {
     planes_per_die: u32,
     #[snapshot(skip)]
     units_per_page: u32,
+    /// `true` if a collection reads the pages of several planes together.
+    #[snapshot(skip)]
+    reads_planes_together: bool,
     #[snapshot(skip)]
     rule: Scheduling,
     /// `true` if nothing interrupts a collection between its first and its last page.
@@ -129,6 +132,7 @@ impl Scheduler {
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
             units_per_page: settings.hardware.units_per_page,
+            reads_planes_together: map.buffer().planes > 1,
             rule: settings.scheduling,
             collects_undisturbed: settings.collects_undisturbed(),
             begins_when_busy: settings.begins_when_busy(),

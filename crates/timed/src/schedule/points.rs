@@ -110,6 +110,10 @@ impl Scheduler {
             let units = self.units_per_page.into();
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
+            if self.reads_planes_together && job == Job::CopyRead {
+                let units = self.collector.units_to_read(&*shared.map, die);
+                self.flash.set_copy_units(die, units);
+            }
             self.flash.begin_in_cells(clock, ops, die, job, cells_ns);
         } else if step != Step::Nothing {
             let held_ns = self.flash.die(die).held_until(clock.now());

@@ -90,7 +90,11 @@ pub fn layout_of(
         frontier: Frontier::Pool { low: kept },
         streams: placement.needs_streams(),
         placement,
-        buffer: PageBuffer { units_per_page: settings.hardware.units_per_page, is_protected },
+        buffer: PageBuffer {
+            units_per_page: settings.hardware.units_per_page,
+            planes: 1,
+            is_protected,
+        },
         fill,
         slc: settings.slc.map(|slc| slc.region),
         seed: 7,

@@ -28,7 +28,8 @@ def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[st
             (name, _failure(life.of(end), len(result.run_values), plus_minus))
             for end, name in ENDS.items()
         ]
-        pairs.append(("reserve", f"{format_count(life.reserve_blocks)} blocks{_why(life)}"))
+        reserve = f"{format_count(life.reserve_blocks)} {result.config.block_noun}"
+        pairs.append(("reserve", f"{reserve}{_why(life)}"))
         pairs.append(("wear", _wear(result.wear)))
     if busy and result.busy is not None:
         pairs.append(("busy", _busy(result.busy)))

@@ -70,8 +70,8 @@ def show_run(result: Result) -> None:
         ),
         (
             "erases",
-            f"{format_count(result.erases)} blocks in {format_count(result.collections)} "
-            "collections",
+            f"{format_count(result.erases)} {result.config.block_noun} in "
+            f"{format_count(result.collections)} collections",
         ),
         ("steady", _steady(out, result)),
     ]
@@ -303,6 +303,8 @@ def drive(result: Result) -> str:
         f"{format_count(config.blocks)} blocks of {config.pages_per_block} pages of "
         f"{format_size(config.page_size)}{units}: {format_size(size)}"
     )
+    if config.blocks_together > 1:
+        shape += f", in superblocks of {config.blocks_together}"
     if config.fitted:
         shape += ", chosen for the pages of the trace"
     if config.capacity is not None:

@@ -76,7 +76,8 @@ class Task:
         else:
             raise ConfigError(str(raw))
         result = Result.from_dict(raw)
-        size = Size(result.config.blocks, result.config.physical_pages)
+        blocks = result.config.blocks // result.config.blocks_together
+        size = Size(blocks, result.config.physical_pages)
         chosen = space(self.given, size, home)
         greedy = _core.written_out("victim", "greedy")
         reference = Candidate(
