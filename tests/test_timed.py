@@ -467,3 +467,29 @@ def test_marks_that_leave_no_room_to_collect_are_refused_before_the_run() -> Non
         flashgc.run("uniform", gc_high="6", **drive)
     for change in ({"gc_high": "4"}, {"gc_high": "6", "spare": "12%"}):
         assert flashgc.run("uniform", **{**drive, **change}).measured
+
+
+def test_superblocks_are_shown_and_counted_as_one(command: Command) -> None:
+    joined = {**SMALL, "superblock": "die", "planes": 4, "blocks": 400, "warmup": "2x"}
+    result = flashgc.run("uniform", **joined)
+    assert (result.config.blocks, result.config.blocks_together) == (400, 4)
+    assert result.wear is not None
+    # 100 superblocks of 64 pages: each is erased as one.
+    assert sum(count for _, count in result.wear.histogram) == 100
+    assert f"{result.erases} superblocks" in result._repr_html_()
+    flags = ["--superblock", "die", "--planes", "4", "--blocks", "400", "--requests", "3000"]
+    made = command("run", *FLAGS[:4], *FLAGS[6:], *flags, "--arrivals", "poisson:rate=800")
+    assert "400 blocks of 16 pages of 4 KiB: 25 MiB, in superblocks of 4" in made.stdout
+    again = flashgc.run("uniform", **{**joined, "blocks": result.config.blocks})
+    assert again.config_digest == result.config_digest
+    apart = flashgc.run("uniform", **{**joined, "superblock": "plane"})
+    assert apart.config_digest != result.config_digest
+
+
+def test_the_survival_of_superblocks_ends_where_their_reserve_does() -> None:
+    worn = {**SMALL, "superblock": "die", "planes": 4, "blocks": 400, "requests": None}
+    life = flashgc.run("uniform", endurance=20, until="system-failure", warmup=0, **worn)
+    assert life.lifetime is not None
+    (axes,) = plot.survival(life).axes
+    # One of 100 superblocks is one percent.
+    assert axes.lines[0].get_ydata()[-1] == 100 - life.lifetime.failures[-1][1]

@@ -217,6 +217,19 @@ mod tests {
     }
 
     #[test]
+    fn the_pages_of_a_superblock_cross_the_bus_one_after_another() {
+        let times = Times::parse("read=60us,program=800us,erase=1.5ms,transfer=20us").unwrap();
+        let counters = Counters { host_pages: 32, erases: 1, ..Counters::default() };
+        let packing = Some(Packing::default());
+        // 32 units are the pages of 4 planes twice, 4 units a page.
+        let work =
+            Work { counters, commands: HostCommands::default(), packing, units_per_page: 16 };
+        let times = times.together(4);
+        assert_eq!(times.host(&work), 2 * 1000 * (4 * 20 + 800));
+        assert_eq!(times.collections(&work), 1000 * 1500);
+    }
+
+    #[test]
     fn busy_time_is_what_was_worked_out_by_hand() {
         let times = Times::parse("read=60us, program=800us, erase=1.5ms, transfer=20us").unwrap();
         let counters = Counters {
