@@ -328,7 +328,7 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
     Resolved::new(&config, source, None).map_err(|error| error.to_string())
 }
 
-fn run(resolved: Resolved) -> RunResult {
+pub fn run(resolved: Resolved) -> RunResult {
     simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 

@@ -8,10 +8,10 @@ use flashgc_drive::source::TimedSource;
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{RunConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
-use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{PagingOptions, ReadOptions};
 
+use crate::one_request;
 use crate::timed_runs::{resolve, run};
 
 /// Returns a drive whose dies have `planes` planes. Its unit is a page, and it is worked to its
@@ -112,9 +112,7 @@ fn responses(superblock: &str, written: u32, read: u32) -> (f64, f64) {
     config =
         RunConfig { length: Length::Passes(1), warmup: "0".into(), fill: "empty".into(), ..config };
     let resolved = Resolved::new(&config, Arc::new(source), None).unwrap();
-    let result = simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
-        .unwrap()
-        .remove(0);
+    let result = one_request::run(resolved);
     let latency = result.timed.unwrap().latency_us;
     (latency.write.unwrap().all.max, latency.read.unwrap().all.max)
 }

@@ -203,7 +203,7 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
     start = first - _BEFORE * max(last - first, 0.05 * last)
     series = []
     for name, result, life in zip(names(group), group, lives, strict=True):
-        blocks = result.config.blocks / result.config.blocks_together
+        blocks = result.config.superblocks
         writes, bad = np.array(life.failures, dtype=float).T
         alive = 100 * (1 - bad / blocks)
         # Steps: down at each failure, level between failures.

@@ -149,6 +149,11 @@ class Config:
         return int(timed.get("planes") or 1) if timed.get("superblock") == "die" else 1
 
     @property
+    def superblocks(self) -> int:
+        """The number of superblocks; that of the blocks if they are on their own."""
+        return self.blocks // self.blocks_together
+
+    @property
     def block_noun(self) -> str:
         """The name of what is erased at once: ``blocks`` or ``superblocks``."""
         return "superblocks" if self.blocks_together > 1 else "blocks"

@@ -69,14 +69,9 @@ impl TimedPlan {
             command_ns: times.command,
         };
         hardware.check()?;
-        // The planes of a superblock are one plane of the map, whose page has the pages of all.
-        let together = parse_superblock(&config.superblock)?.blocks(config.planes);
-        let hardware = Hardware {
-            planes: hardware.planes / together,
-            page_bytes: hardware.page_bytes.saturating_mul(together),
-            transfer_ns: hardware.transfer_ns.saturating_mul(together.into()),
-            ..hardware
-        };
+        parse_superblock(&config.superblock)?;
+        let together = buffer.planes;
+        let hardware = hardware.joined(together);
         refuse_if!(
             together > 1 && config.multi_plane,
             choice("multi_plane", "no"),

@@ -408,9 +408,6 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn units_to_read(&self, ppn: u32) -> u32 {
         let PageBuffer { units_per_page, planes, .. } = self.store.buffer;
-        if planes == 1 {
-            return units_per_page;
-        }
         let (tables, of_plane) = (&self.store.tables, units_per_page / planes);
         let first = ppn - self.store.unit_in_page(ppn);
         let is_wanted = |&page: &u32| {

@@ -58,6 +58,18 @@ impl Hardware {
         die / self.dies_per_channel()
     }
 
+    /// Returns the hardware as a map sees it that joins the `planes` planes of each die: one plane
+    /// whose pages have the pages of all.
+    #[must_use]
+    pub fn joined(self, planes: u32) -> Self {
+        Self {
+            planes: self.planes / planes,
+            page_bytes: self.page_bytes.saturating_mul(planes),
+            transfer_ns: self.transfer_ns.saturating_mul(planes.into()),
+            ..self
+        }
+    }
+
     /// Checks that a drive can have this hardware.
     ///
     /// # Errors

@@ -156,7 +156,7 @@ const SCHEDULINGS: [(&str, Scheduling); 2] =
 
 /// Returns the words of [`parse_scheduling`].
 pub fn scheduling_words() -> Vec<&'static str> {
-    SCHEDULINGS.iter().map(|(word, _)| *word).collect()
+    words_of(&SCHEDULINGS)
 }
 
 /// Reads the order in which a die serves its operations.
@@ -176,7 +176,7 @@ const UNITS: [(&str, Unit); 4] = [
 
 /// Returns the words of [`parse_unit`].
 pub fn unit_words() -> Vec<&'static str> {
-    UNITS.iter().map(|(word, _)| *word).collect()
+    words_of(&UNITS)
 }
 
 /// Reads the size of a unit, which the options call GC domain.
@@ -192,7 +192,7 @@ const SUPERBLOCKS: [(&str, Superblock); 2] =
 
 /// Returns the words of [`parse_superblock`].
 pub fn superblock_words() -> Vec<&'static str> {
-    SUPERBLOCKS.iter().map(|(word, _)| *word).collect()
+    words_of(&SUPERBLOCKS)
 }
 
 /// Reads the size of a superblock.
@@ -203,10 +203,14 @@ pub fn parse_superblock(text: &str) -> Result<Superblock, SpecError> {
     choose("superblock", text, &SUPERBLOCKS)
 }
 
-fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
+fn words_of<T>(words: &[(&'static str, T)]) -> Vec<&'static str> {
+    words.iter().map(|(word, _)| *word).collect()
+}
+
+fn choose<T: Copy>(what: &str, text: &str, words: &[(&'static str, T)]) -> Result<T, SpecError> {
     let entry = words.iter().find(|(word, _)| *word == text);
     entry.map(|(_, value)| *value).ok_or_else(|| {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let known = words_of(words);
         let message = format!("{what}: found '{text}', expected {}", known.join(", "));
         SpecError::new(message, suggest(text, known))
     })

@@ -76,8 +76,7 @@ class Task:
         else:
             raise ConfigError(str(raw))
         result = Result.from_dict(raw)
-        blocks = result.config.blocks // result.config.blocks_together
-        size = Size(blocks, result.config.physical_pages)
+        size = Size(result.config.superblocks, result.config.physical_pages)
         chosen = space(self.given, size, home)
         greedy = _core.written_out("victim", "greedy")
         reference = Candidate(
