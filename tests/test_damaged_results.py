@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Command
 
 from flashgc import ConfigError, sweep
-from flashgc.store import Store, tidy
+from flashgc.store import Store, database, tidy
 from flashgc.store.file import Kept
 
 #: The numbers of files with flipped bits and with exchanged documents. A campaign has 500 and 50.
@@ -49,6 +49,32 @@ def right(pristine: Path) -> Figures:
         kept = {key: dict(one.result or {}) for key, _, one in store.each()}
         assert len(kept) == len(store.rows()) == 6
         return kept
+
+
+class Overtaken:
+    """A connection to a file of results; another one stores a result before each of its queries."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+        self.written = 0
+
+    def execute(self, query: str) -> sqlite3.Cursor:
+        with Store(self._path, make=False, whole=False) as other:
+            other.put(f"later{self.written}", Kept("cannot", {}, None), "sweep")
+        self.written += 1
+        return self._connection.execute(query)
+
+
+def test_a_file_that_others_write_to_is_not_damaged(pristine: Path, tmp_path: Path) -> None:
+    path = tmp_path / "grid.results"
+    shutil.copy(pristine, path)
+    with contextlib.closing(database.opened(path, "--results", make=False)) as connection:
+        overtaken = Overtaken(path, connection)
+        assert database.damaged(overtaken, "--results") == {}  # type: ignore[arg-type]
+        assert overtaken.written >= 4
+    with Store(path, make=False) as store:
+        assert store.count() == 6 + overtaken.written
 
 
 def judged(path: Path, right: Figures, rows: list[dict[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import flashgc
-from conftest import ROOT, Command, signalled
+from conftest import ROOT, Command, ended, keeping, kept_results, started
 from flashgc import ConfigError, Identification
 from flashgc.studies import plot
 from flashgc.studies.identifying.curves import Ask, Curves
@@ -425,10 +425,12 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, drives: list[Drive]) -> None:
     (tmp_path / "m.csv").write_text(as_csv(drives))
     cache = tmp_path / "cache"
     given = ("identify", tmp_path / "m.csv", "--cache", cache, "--jobs", "1")
-    code, _, errors = signalled(signal.SIGINT, *map(str, given))
+    process = started(*given)
+    keeping(process, cache, 1)
+    code, _, errors = ended(process, signal.SIGINT)
     assert code == 130
     assert "interrupted: give the same command again to go on" in errors
-    assert any(cache.iterdir())
+    assert kept_results(cache)
 
 
 def test_parts_of_the_blocks() -> None:

@@ -173,9 +173,27 @@ def _raise_form(connection: sqlite3.Connection) -> None:
 def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
     """Check the file and all rows; return the key that each damaged row shows, by the row's number.
 
+    The file is checked as it is at one moment, so other processes may write meanwhile.
+
     Raises :class:`flashgc.ConfigError` for a file from which rows are missing, and an error of
     :data:`ERRORS`.
     """
+    with one_moment(connection):
+        return _damaged(connection, where)
+
+
+@contextlib.contextmanager
+def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let all queries of the ``with`` block see the file as its first query does."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
+def _damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
     [(problem,), *_] = connection.execute("PRAGMA integrity_check(1)").fetchall()
     names = (*schema.SUMMED, "sum", "id")
     rows = {}

@@ -175,17 +175,14 @@ class Store:
             look(1.0 - left / max(pages, 1), pages - left)
 
         try:
-            with contextlib.closing(sqlite3.connect(part)) as target:
-                # A read transaction sees the pages unchanged, even if another process writes
-                # meanwhile.
-                self._connection.execute("BEGIN")
+            with (
+                contextlib.closing(sqlite3.connect(part)) as target,
+                database.one_moment(self._connection),
+            ):
                 self._connection.execute("SELECT count(*) FROM files").fetchone()
                 self._connection.backup(target, pages=_STEP, progress=step)
         except database.ERRORS as error:
             raise self._refused(error) from None
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
 
     def __enter__(self) -> Store:
         return self
