@@ -149,6 +149,10 @@ def signalled(which: signal.Signals, *arguments: object) -> tuple[int, str, str]
     return ended(process, which)
 
 
+#: Tests that are started with nohup would let all their commands ignore the end of a terminal.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-snapshots", action="store_true", help="write the expected texts anew"

@@ -172,6 +172,11 @@ class Signals:
             with contextlib.suppress(ProcessLookupError):
                 self.child.terminate()
 
+    def has_ended(self) -> None:
+        """Note that the command has ended. If a signal ended it, later signals have no effect."""
+        self.child = None
+        self.are_held |= self._is_told
+
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -237,7 +242,7 @@ def run(
     until_ended(child.pid)
     tree.ended(child.pid)
     code = child.wait()
-    signals.child = None
+    signals.has_ended()
     return code
 
 
