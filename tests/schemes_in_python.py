@@ -8,7 +8,7 @@ import numpy as np
 
 from flashgc import Blocks, Now, PickedBlock
 
-OPEN = 0x8000
+OPEN = 1 << 30
 #: The calls in order: the method, its arguments and the state of the blocks.
 LOG: list[tuple[Any, ...]] = []
 #: All objects that were created.

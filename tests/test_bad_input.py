@@ -111,7 +111,7 @@ def refused(made: object, *parts: str) -> str:
         (["run", *SMALL, "--spare", "0.1%"], ["spare", "too few", "hint"]),
         (["run", *SMALL, "--spare", "0"], ["--spare", "0%", "hint"]),
         (["run", *SMALL, "--spare", "120%"], ["--spare", "120%"]),
-        (["run", "--pages-per-block", "1"], ["--pages-per-block is 1", "expected 2 to 16384"]),
+        (["run", "--pages-per-block", "1"], ["--pages-per-block is 1", "expected 2 to 16777216"]),
         (["run", "--blocks", "1"], ["--blocks is 1, expected 2 to", "hint: --blocks 64"]),
         (["run", "--blocks", "9e9"], ["--blocks", "9000000000"]),
         (["run", "--blocks", "10", "--capacity", "1GiB"], ["--capacity", "--blocks"]),

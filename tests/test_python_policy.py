@@ -13,7 +13,7 @@ from conftest import Command
 from flashgc import Blocks
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x", "runs": 2}
-OPEN = 0x8000
+OPEN = 1 << 30
 
 
 def lowest_greedy(blocks: Blocks) -> int:
@@ -105,7 +105,7 @@ def test_views_are_read_only_current_and_not_copied() -> None:
     seen = []
 
     def look(blocks: Blocks) -> int:
-        assert blocks.valid.dtype == numpy.uint16
+        assert blocks.valid.dtype == numpy.uint32
         assert blocks.erases.dtype == numpy.uint32
         assert len(blocks) == len(blocks.valid) == len(blocks.counts) == len(blocks.erases) == 200
         assert blocks.pages_per_block == 16
@@ -117,7 +117,7 @@ def test_views_are_read_only_current_and_not_copied() -> None:
             blocks.counts[0] = 0
         candidates = numpy.count_nonzero(blocks.valid < OPEN)
         assert candidates == blocks.candidates
-        assert numpy.array_equal(blocks.valid, numpy.frombuffer(blocks.counts, numpy.uint16))
+        assert numpy.array_equal(blocks.valid, numpy.frombuffer(blocks.counts, numpy.uint32))
         seen.append((id(blocks), blocks.valid.ctypes.data, int(blocks.erases.sum())))
         return lowest_greedy(blocks)
 

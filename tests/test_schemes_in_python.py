@@ -18,7 +18,7 @@ from flashgc import Blocks, Now
 from flashgc.policy_files import Files
 
 FILE = Path(__file__).with_name("schemes_in_python.py")
-OPEN = 0x8000
+OPEN = 1 << 30
 SMALL: dict[str, Any] = {
     "frontier": "pool:low=1", "blocks": 200, "pages_per_block": 16, "spare": 0.2,
     "writes": "4x",

@@ -28,7 +28,7 @@ class Blocks:
     """The blocks of a drive, as a victim policy sees them: read-only and always current."""
 
     @property
-    def valid(self) -> numpy.typing.NDArray[numpy.uint16]:
+    def valid(self) -> numpy.typing.NDArray[numpy.uint32]:
         """Number of live pages of every block; 0x8000 is added if it may not be picked."""
 
     @property
@@ -56,7 +56,7 @@ class Blocks:
         """``host_clock`` when every block was last closed."""
 
     @property
-    def zombies(self) -> numpy.typing.NDArray[numpy.uint16] | None:
+    def zombies(self) -> numpy.typing.NDArray[numpy.uint32] | None:
         """Number of zombies of every block: live pages whose new version waits in the host's cache.
 
         ``None`` if the drive does not track zombies, which it does only if the placement asks for

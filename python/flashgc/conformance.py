@@ -54,7 +54,7 @@ def check_policy(policy: object) -> Conformance:
     Traceback (most recent call last):
     ...
     flashgc.PolicyError: hand-built table 1: the policy picked block 3, which is open; hint: \
-candidates have blocks.valid[block] < 0x8000
+candidates have blocks.valid[block] <= blocks.pages_per_block
     """
     _faults.check(policy, policy_name(policy))
     with _faults.contained():
@@ -187,7 +187,7 @@ def _check_tables(policy: object) -> int:
         if table[block] is None:
             raise PolicyError(
                 f"{place}: the policy picked block {block}, which is open; "
-                "hint: candidates have blocks.valid[block] < 0x8000"
+                "hint: candidates have blocks.valid[block] <= blocks.pages_per_block"
             )
     return len(tables)
 

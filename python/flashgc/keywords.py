@@ -19,7 +19,6 @@ Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
 Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
-Superblock: TypeAlias = Literal["plane", "die"]
 GcPreset: TypeAlias = Literal[
     "gc-gd",
     "gc-cb",
@@ -179,11 +178,6 @@ class Keywords(TypedDict, total=False):
     """Order in which a die takes its requests: fifo, reads-first. reads-first is the order of
     MQSim: a read goes before writes, but not before an earlier write of its page. [default: fifo]
     """
-    superblock: Superblock | None
-    """Blocks that are opened, filled, collected and erased together, as one large block: plane,
-    die. With die, a die programs, reads and erases the pages of all its planes together. [default:
-    plane]
-    """
     multi_plane: YesNo | None
     """The planes of a die execute operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
@@ -243,9 +237,11 @@ class Keywords(TypedDict, total=False):
     """Erased blocks below which writes wait. For example 1%. [default: 0]"""
     suspend: str | None
     """Time until a suspended operation frees its die; or all parameters of suspension: suspend,
-    resume, most (suspensions of one operation, 8 unless it is given), least-erase and least-program
-    (an operation with less time left is not suspended). For example suspend=20us,resume=5us,most=8.
-    [default: 20us]
+    resume, most (suspensions of one operation, 8 unless it is given), longest (the time for which
+    one operation is suspended in all, 5ms unless it is given), counted (suspensions; with requests,
+    each request that comes while an operation is suspended counts as one more of most, and longest
+    has no default), least-erase and least-program (an operation with less time left is not
+    suspended). For example suspend=20us,resume=5us,most=8. [default: 20us]
     """
     victim_search_time: str | None
     """Time for which the search for a victim occupies its die. For example 3.19ms. [default: 0us]
@@ -328,6 +324,23 @@ class Keywords(TypedDict, total=False):
 class RunKeywords(Keywords, total=False):
     """The options of :func:`flashgc.run`."""
 
+    superblock: str | None
+    """Blocks that are opened, filled, collected and erased together, as one large block: plane,
+    die, channel, drive, or dies=N,planes=N. A page of it has the pages of all its planes of a die,
+    which are programmed, read and erased together. A drive without a clock has no dies, so its
+    superblocks are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    """
+    program: str | None
+    """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
+    (3 unless pages=N says otherwise) go to the die one after another, and the program time is that
+    of all of them. Units wait until they fill them. Each page is still read alone. For example
+    one-shot:pages=4. [default: page]
+    """
+    parity: str | None
+    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks, so
+    that a failed block is rebuilt from the others. spare is the share beside the parity. For
+    example 1/16. [default: none]
+    """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]
@@ -394,6 +407,23 @@ class RunKeywords(Keywords, total=False):
 class CompareKeywords(Keywords, total=False):
     """The options of :func:`flashgc.compare`."""
 
+    superblock: str | Sequence[str] | None
+    """Blocks that are opened, filled, collected and erased together, as one large block: plane,
+    die, channel, drive, or dies=N,planes=N. A page of it has the pages of all its planes of a die,
+    which are programmed, read and erased together. A drive without a clock has no dies, so its
+    superblocks are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    """
+    program: str | Sequence[str] | None
+    """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
+    (3 unless pages=N says otherwise) go to the die one after another, and the program time is that
+    of all of them. Units wait until they fill them. Each page is still read alone. For example
+    one-shot:pages=4. [default: page]
+    """
+    parity: str | Sequence[str] | None
+    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks, so
+    that a failed block is rebuilt from the others. spare is the share beside the parity. For
+    example 1/16. [default: none]
+    """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]

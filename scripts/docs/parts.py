@@ -52,7 +52,7 @@ _VALUES = {
     "FullConfig": "results.Config",
 }
 #: Fields of a result's JSON for which properties or classes are written by hand.
-_OWN = {"page_amplification", "timed", "groups"}
+_OWN = {"page_amplification", "write_amplification_with_parity", "timed", "groups"}
 _Entry = Mapping[str, Any]
 
 

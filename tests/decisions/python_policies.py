@@ -8,7 +8,7 @@ from decisions.building import Configuration, counting
 from flashgc import Blocks
 
 #: The least value that stands for the count of an open or erased block.
-OPEN = 0x8000
+OPEN = 1 << 30
 
 
 def lowest_greedy(blocks: Blocks) -> int:

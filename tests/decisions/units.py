@@ -41,7 +41,18 @@ def configurations() -> Iterator[Configuration]:
     )  # fmt: skip
     joined = {"superblock": "die", "channels": 2, "dies": 2, "planes": 4,
               "arrivals": "closed:threads=32", "blocks": 2048}  # fmt: skip
+    wide = {"superblock": "dies=4,planes=2", "blocks": 2048, "frontier": "pool:low=2"}
+    yield counting("superblock/dies", **wide)
+    yield counting(
+        "superblock/dies/parity/units", parity="1/8", placement="sepbit", **wide, **UNITS
+    )
     yield timed("superblock", **joined)
+    yield timed("superblock/one-shot/units", program="one-shot:pages=2", cache_commands="yes",
+                **joined, **UNITS)  # fmt: skip
+    yield timed("one-shot/suspend", program="one-shot:pages=4", preemption="suspend",
+                suspend="20us,longest=1ms")  # fmt: skip
+    yield timed("one-shot/flushed", program="one-shot:pages=4", power_protection="no",
+                flush_every=7)  # fmt: skip
     yield timed("superblock/units/pgc", preemption="pgc+merge+pipeline", **joined, **UNITS)
     yield timed("superblock/flushed", power_protection="no", flush_every=7, **joined)
     yield timed("superblock/suspend", preemption="suspend", placement="sepbit", **joined)

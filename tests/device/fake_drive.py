@@ -21,7 +21,7 @@ class FakeDrive:
         self.blocks_count, self.pages = blocks, pages
         self.logical = int(blocks * pages * (1 - spare))
         self.state, self.cls = bytearray(blocks), bytearray(blocks)
-        self.valid, self.zombies = array("H", bytes(2 * blocks)), array("H", bytes(2 * blocks))
+        self.valid, self.zombies = array("I", bytes(4 * blocks)), array("I", bytes(4 * blocks))
         self.erases = array("I", bytes(4 * blocks))
         self.place = [-1] * self.logical
         self.held: list[set[int]] = [set() for _ in range(blocks)]

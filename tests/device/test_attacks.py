@@ -418,7 +418,7 @@ def test_a_socket_that_lets_others_in_does_not_serve_them(place: Path) -> None:
     script = (
         "import socket; s = socket.socket(socket.AF_UNIX); s.settimeout(20)\n"
         f"s.connect({str(path)!r})\n"
-        "try: s.sendall(bytes.fromhex('0c00000001000000') + b'flashgc\\0' + bytes((1, 0, 0, 0)))\n"
+        "try: s.sendall(bytes.fromhex('0c00000001000000') + b'flashgc\\0' + bytes((2, 0, 0, 0)))\n"
         "except BrokenPipeError: pass\n"
         "try: print(len(s.recv(64)))\n"
         "except ConnectionResetError: print(0)\n"

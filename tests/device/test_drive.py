@@ -151,7 +151,8 @@ def test_a_policy_in_python_collects(tmp_path: Path) -> None:
         "class Fewest:\n"
         "    def pick(self, blocks):\n"
         "        return min(\n"
-        "            (b for b in range(len(blocks)) if blocks.valid[b] < 0x8000),\n"
+        "            (b for b in range(len(blocks))\n"
+        "             if blocks.valid[b] <= blocks.pages_per_block),\n"
         "            key=blocks.count)\n"
     )
     victim = f"python:{policy}:Fewest"

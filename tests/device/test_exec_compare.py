@@ -93,7 +93,8 @@ def test_a_served_policy_in_python_is_ranked_with_its_own_code(
     file.write_text(
         "import numpy as np\n"
         "def fewest(blocks):\n"
-        "    return np.where(blocks.valid < 0x8000, 999 - blocks.valid.astype(int), -1).argmax()\n"
+        "    may = blocks.valid <= blocks.pages_per_block\n"
+        "    return np.where(may, 999 - blocks.valid.astype(int), -1).argmax()\n"
     )
     words = ("--victim", f"python:{file}:fewest", "--placement", "dac", "--compare", "greedy")
     found = run(command, "--capacity", "96MiB", "--pages-per-block", "64", *words, *python(CHURN))

@@ -202,8 +202,8 @@ class Large(FakeDrive):
         state = np.full(count, CLOSED, np.uint8)
         state[:1000] = ERASED
         self.million = Blocks.from_columns(
-            state.tobytes(), bytes(count), draw.integers(0, 33, count, np.uint16).tobytes(),
-            bytes(2 * count), draw.integers(0, 100, count, np.uint32).tobytes(),
+            state.tobytes(), bytes(count), draw.integers(0, 33, count, np.uint32).tobytes(),
+            bytes(4 * count), draw.integers(0, 100, count, np.uint32).tobytes(),
         )  # fmt: skip
 
     def blocks(self) -> Blocks:

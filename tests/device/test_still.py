@@ -80,7 +80,7 @@ def test_more_blocks_than_fit_are_means_and_that_is_said(drive: FakeDrive) -> No
     state[64:128] = bytes([ERASED]) * 64
     state[128:192] = bytes([BAD]) * 64
     blocks = Blocks(
-        bytes(state), bytes(count), array("H", [32]) * count, array("H", [0]) * count,
+        bytes(state), bytes(count), array("I", [32]) * count, array("I", [0]) * count,
         array("I", range(count)),
     )  # fmt: skip
     grouped = Cells(blocks, 64)

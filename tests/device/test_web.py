@@ -89,12 +89,12 @@ def test_blocks_are_the_columns_of_the_drive(page: Page, drive: FakeDrive) -> No
     body = asked(page, "/blocks")[1]
     blocks = drive.blocks()
     count = len(blocks)
-    assert struct.unpack("<4sIII", body[:16]) == (b"FGCB", 1, count, drive.pages)
-    assert len(body) == 16 + 10 * count
+    assert struct.unpack("<4sIII", body[:16]) == (b"FGCB", 2, count, drive.pages)
+    assert len(body) == 16 + 14 * count
     assert array("I", body[16 : 16 + 4 * count]) == blocks.erases
-    assert array("H", body[16 + 4 * count : 16 + 6 * count]) == blocks.valid
-    assert body[16 + 8 * count : 16 + 9 * count] == blocks.state
-    assert body[16 + 9 * count :] == blocks.cls
+    assert array("I", body[16 + 4 * count : 16 + 8 * count]) == blocks.valid
+    assert body[16 + 12 * count : 16 + 13 * count] == blocks.state
+    assert body[16 + 13 * count :] == blocks.cls
 
 
 def test_several_viewers_share_a_picture_of_the_blocks(page: Page, drive: FakeDrive) -> None:

@@ -265,12 +265,12 @@ impl Recovered {
 
     /// Returns, for each block, the offset behind its last live page and the number of its live
     /// pages.
-    pub(crate) fn ends(&mut self, zones: &Zones) -> Vec<(u16, u16)> {
+    pub(crate) fn ends(&mut self, zones: &Zones) -> Vec<(u32, u32)> {
         let mut ends = vec![(0, 0); self.blocks.len()];
         for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
             let (block, offset) = zones.geometry.place_of(ppn);
             let (end, live) = &mut ends[block as usize];
-            (*end, *live) = ((*end).max(offset as u16 + 1), *live + 1);
+            (*end, *live) = ((*end).max(offset + 1), *live + 1);
         }
         ends
     }
@@ -281,7 +281,7 @@ impl Recovered {
         let b = zones.geometry.pages_per_block();
         let ends = self.ends(zones);
         for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
-            if info.is_written && u32::from(info.next) < b {
+            if info.is_written && info.next < b {
                 info.next = end;
                 if end == 0 {
                     info.is_written = false;
@@ -303,13 +303,13 @@ impl Recovered {
     /// Returns the open block of each class: of the blocks that are not full, the block that was
     /// opened last.
     fn open_blocks(&self, b: u32) -> Vec<OpenBlock> {
-        let mut unfinished = self.in_order(|info| info.is_written && u32::from(info.next) < b);
+        let mut unfinished = self.in_order(|info| info.is_written && info.next < b);
         unfinished.sort_by_key(|&block| std::cmp::Reverse(self.blocks[block as usize].opened));
         let mut open: Vec<OpenBlock> = Vec::new();
         for block in unfinished {
             let BlockInfo { class, next, .. } = self.blocks[block as usize];
             if open.iter().all(|open| open.class != class) {
-                open.push(OpenBlock { class, block, next: next.into() });
+                open.push(OpenBlock { class, block, next });
             }
         }
         open
@@ -380,7 +380,7 @@ impl Replayed<'_> {
                 info.class = class;
                 (info.next, info.is_written) = (0, true);
             }
-            info.next = info.next.max(offset as u16 + 1);
+            info.next = info.next.max(offset + 1);
             info.changed = stamp;
         }
         let counted = match is_copy {

@@ -102,7 +102,7 @@ fn ahead<'a>(zones: &'a Zones, recovered: &'a Recovered) -> impl Iterator<Item =
     let b = zones.geometry.pages_per_block();
     let written = (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written);
     written.flat_map(move |(block, info)| {
-        (u32::from(info.next)..b).map(move |offset| zones.geometry.ppn(block, offset))
+        (info.next..b).map(move |offset| zones.geometry.ppn(block, offset))
     })
 }
 
@@ -149,7 +149,7 @@ fn make_way(
 }
 
 /// Returns the written block with the fewest live pages.
-fn fewest_live(recovered: &Recovered, ends: &[(u16, u16)]) -> Option<usize> {
+fn fewest_live(recovered: &Recovered, ends: &[(u32, u32)]) -> Option<usize> {
     let written = (0..ends.len()).filter(|&block| recovered.blocks[block].is_written);
     written.min_by_key(|&block| ends[block].1)
 }
@@ -168,11 +168,11 @@ fn live_pages(zones: &Zones, recovered: &mut Recovered, block: usize) -> Vec<u32
 fn places_behind(
     zones: &Zones,
     recovered: &Recovered,
-    ends: &[(u16, u16)],
+    ends: &[(u32, u32)],
     source: usize,
     count: usize,
-) -> Vec<(u32, u16)> {
-    let b = zones.geometry.pages_per_block() as u16;
+) -> Vec<(u32, u32)> {
+    let b = zones.geometry.pages_per_block();
     let is_target = |&block: &usize| recovered.blocks[block].is_written && block != source;
     let mut targets: Vec<usize> = (0..ends.len()).filter(is_target).collect();
     targets.sort_by_key(|&block| ends[block].0);
@@ -186,7 +186,7 @@ fn move_page(
     (zones, tag): (&Zones, u32),
     recovered: &mut Recovered,
     page: u32,
-    (block, offset): (u32, u16),
+    (block, offset): (u32, u32),
     stamp: u64,
 ) -> Result<(), DeviceError> {
     let from = recovered.store.entries()[page as usize];
@@ -212,7 +212,7 @@ fn move_page(
         stream,
         data: sum,
     };
-    let to = zones.geometry.ppn(block, offset.into());
+    let to = zones.geometry.ppn(block, offset);
     media.write_at(zones.data(to), &data)?;
     media.write_at(zones.oob(to), &record.encode(tag, to))?;
     recovered.store.entries()[page as usize] = to;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flashgc_ftl::{Fill, Frontier, Layout, PlacementSpec, PlaneLayout, Stepwise, Victim};
 use flashgc_workload::StreamRanges;
 
-use crate::checkpoint::slot_bytes;
+use crate::checkpoint::{MOST_PAGES, slot_bytes};
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
 
@@ -61,6 +61,13 @@ impl Settings {
             let fill = self.layout.fill;
             return fault(format!(
                 "the initial state is {fill}, expected empty: a new drive has no data"
+            ));
+        }
+        let pages = self.layout.geometry.pages_per_block();
+        if pages > MOST_PAGES {
+            return fault(format!(
+                "a block has {pages} pages, expected at most {MOST_PAGES}: the file has 23 bits for a \
+                 place in a block"
             ));
         }
         if self.layout.buffer.gathers() {

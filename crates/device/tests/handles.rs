@@ -21,7 +21,7 @@ fn write(drive: &mut Drive, page: u64, number: u64, handle: StreamId) {
 }
 
 /// Returns the states and the valid pages of the blocks of a class that are not erased.
-fn blocks_of(drive: &Drive, class: u8) -> Vec<(BlockState, u16)> {
+fn blocks_of(drive: &Drive, class: u8) -> Vec<(BlockState, u32)> {
     let blocks = drive.blocks().filter(|one| one.state != BlockState::Erased && one.class == class);
     blocks.map(|block| (block.state, block.valid)).collect()
 }

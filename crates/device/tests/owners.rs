@@ -112,7 +112,7 @@ fn check(settings: &Settings) -> Owned {
         placement: None,
     };
     let found = owned(settings, &trace, &asked).unwrap();
-    let valid: Vec<u32> = blocks.iter().map(|block| block.valid.into()).collect();
+    let valid: Vec<u32> = blocks.iter().map(|block| block.valid).collect();
     let erases: Vec<u32> = blocks.iter().map(|block| block.erases).collect();
     assert_eq!((&found.valid, &found.erases), (&valid, &erases));
     let map = map_from_oob(&media, settings).unwrap().map;

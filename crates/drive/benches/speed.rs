@@ -221,6 +221,7 @@ fn engine(
         placement: placement.clone(),
         streams: placement.needs_streams(),
         buffer: PageBuffer::default(),
+        blocks_together: 1,
         allocation: Allocation::default(),
         levelling: None,
         slc: None,

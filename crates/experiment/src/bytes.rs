@@ -60,8 +60,10 @@ pub struct Bytes {
     pub padding: u64,
     /// The bytes copied by collections, and by a map on flash.
     pub copies: u64,
-    /// All bytes that were programmed.
+    /// All bytes of data that were programmed.
     pub programmed: u64,
+    /// The bytes of parity that were programmed besides `programmed`.
+    pub parity: u64,
 }
 
 impl Bytes {
@@ -69,7 +71,7 @@ impl Bytes {
         counters: &Counters,
         commands: &HostCommands,
         packing: Option<Packing>,
-        unit: u32,
+        (unit, stripe): (u32, Option<u32>),
     ) -> Self {
         let all = Written::new(counters, *commands, packing).since(&Written::default(), unit);
         let bytes = |pages: u64| pages * u64::from(unit);
@@ -80,6 +82,7 @@ impl Bytes {
             padding: bytes(packing.map_or(0, |packing| packing.padding)),
             copies: bytes(counters.copied_pages),
             programmed: all.programmed_bytes,
+            parity: stripe.map_or(0, |parts| all.programmed_bytes / u64::from(parts - 1)),
         }
     }
 }

@@ -6,12 +6,14 @@ use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::Plan;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::settling::Reach;
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
-    Allocation, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout, Levelling,
-    Lifespan, Mapping, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, Translation, Victim,
+    Allocation, Counters, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout,
+    Levelling, Lifespan, Mapping, Packing, PageBuffer, PlacementSpec, PlaneLayout, Stepwise,
+    Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_timed::Settings;
@@ -21,7 +23,7 @@ use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 use crate::ahead::Ahead;
 use crate::clock::Timed;
 use crate::options::RunConfig;
-use crate::times::Times;
+use crate::times::{Times, Work};
 
 /// Policies of a drive that are not part of flashgc. They replace the policies that the
 /// configuration names.
@@ -174,7 +176,11 @@ impl Resolved {
                 format!("{}, or leave it out", choice("frontier", "pool")),
             ));
         }
-        Ok((self.layout(0), self.victim()?.clone()))
+        let pages_alone =
+            PageBuffer { is_protected: self.buffer.is_protected, ..PageBuffer::default() };
+        let buffer =
+            if self.config.unit() == self.config.page_size { pages_alone } else { self.buffer };
+        Ok((Layout { buffer, ..self.layout(0) }, self.victim()?.clone()))
     }
 
     pub(crate) fn layout(&self, run: u32) -> Layout {
@@ -186,6 +192,7 @@ impl Resolved {
             placement: self.placement.clone(),
             streams: self.has_streams(),
             buffer: self.buffer,
+            blocks_together: self.config.blocks_together(),
             slc: self.timed.as_ref().and_then(|it| it.settings.slc).map(|slc| slc.region),
             lifespan: self.lifespan,
             fill: self.fill,
@@ -193,9 +200,24 @@ impl Resolved {
         }
     }
 
-    /// Returns the times of the flash, with those of superblocks if it has some.
+    /// Returns the times of the flash, with those of pages of several planes if it has some.
     pub(crate) fn busy_times(&self) -> Option<Times> {
-        self.times.map(|times| times.together(self.config.blocks_together()))
+        self.times.map(|times| times.together(self.config.members().1))
+    }
+
+    /// Returns the operations that these counts stand for.
+    pub(crate) fn work(
+        &self,
+        counters: Counters,
+        commands: HostCommands,
+        packing: Option<Packing>,
+    ) -> Work {
+        Work { counters, commands, packing, buffer: self.buffer, stripe: self.config.stripe() }
+    }
+
+    /// Returns the mapping units of all flash, those of parity included.
+    pub(crate) fn flash_pages(&self) -> u64 {
+        u64::from(self.geometry.blocks()) * u64::from(self.config.units_with_parity())
     }
 
     /// Returns `true` if the workload has no end, there is no page cache, and the run does not last

@@ -156,6 +156,14 @@ impl Driver {
         }
     }
 
+    /// Returns the number of blocks without a valid page that may be collected.
+    pub(crate) fn dead_blocks(&mut self) -> u64 {
+        match self {
+            Self::Counting(drive, _) => drive.layer().blocks().dead_blocks(),
+            Self::Clocked(clock) => clock.dead_blocks(),
+        }
+    }
+
     /// Returns the wear; `None` if blocks do not wear out.
     pub(crate) fn wear(&mut self) -> Option<&Wear> {
         match self {

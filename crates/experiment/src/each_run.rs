@@ -58,16 +58,28 @@ pub struct InPages {
     /// Half the width of its 95% interval; `None` if that of write amplification is not known.
     #[serde(default)]
     pub page_amplification_ci95: Option<f64>,
+    /// Write amplification with the programs of parity; `None` without parity. `write_amplification`
+    /// counts data alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification_with_parity: Option<f64>,
 }
 
 impl InPages {
     /// Converts write amplification and half its interval from bytes to mapping units.
-    pub(crate) fn new(amplification: f64, half: Option<f64>, bytes: &Bytes) -> Self {
+    /// `stripe` has the number of parts of a stripe, one of which is parity.
+    pub(crate) fn new(
+        amplification: f64,
+        half: Option<f64>,
+        bytes: &Bytes,
+        stripe: Option<u32>,
+    ) -> Self {
+        let with_parity = |parts: u32| amplification * f64::from(parts) / f64::from(parts - 1);
         let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
         let in_units = |figure: f64| figure * bytes.host as f64 / units as f64;
         Self {
             page_amplification: in_units(amplification),
             page_amplification_ci95: half.map(in_units),
+            write_amplification_with_parity: stripe.map(with_parity),
         }
     }
 }

@@ -140,6 +140,10 @@ rules! {
          amplification is that of a smaller spare factor.",
         "The spare factor is more than 1.02 times the effective one, which leaves out the blocks that stay \
          erased between two collections (with a clock: midway between their marks).";
+    DEAD_BLOCKS_LEFT: "dead-blocks-left", Note, Measured,
+        "The victim policy copies pages although blocks without a valid page could be erased at once.",
+        "The victim policy draws blocks at random. At the end of a run more than 1% of the blocks had no valid page \
+         and could be collected, and collections copied more than 1% of the pages of their victims.";
     FEW_ROUNDS: "few-rounds", Doubt, Measured,
         "The measured part has too few rounds of collections to tell whether it is steady.",
         "Collections go on above the mark at which they begin, and a unit of collections had fewer than 20 \
@@ -177,16 +181,17 @@ rules! {
     SUSPENDED_NO_MORE: "suspended-no-more", Note, Measured,
         "Requests waited for the end of erases or programs that were suspended no more.",
         "A request came that would have suspended an erase or a program, had that not been suspended the most \
-         times that are allowed.";
+         times, or for the longest time, that are allowed.";
     WRITES_IN_CACHE: "writes-in-cache", Doubt, Measured,
         "Many writes only filled the write cache: their times are the cache's, not the flash's.",
         "At the end of the measured part the write cache holds more pages than at its beginning, by more than a \
          tenth of the pages written in it.";
-    PLANES_APART: "planes-apart", Note, Measured,
-        "Multi-plane operations joined next to nothing.",
-        "On a drive with multi-plane operations less than 1% of the pages programmed in the measured part, \
-         copies among them, were programmed together with one on another plane. Nothing is joined on a die while a \
-         collection is under way there, and a die has one collection at a time, on one plane.";
+    PLANES_APART: "planes-apart", Doubt, Measured,
+        "Operations on the planes of a die came one after another.",
+        "Dies were busy for more than half of the measured part, and worked more than 1.2 times as long on \
+         programs, copies and erases as they would if all planes of a die worked together. Or multi-plane operations \
+         joined less than 1% of the programs. With several planes, the factor is for programs that are joined with those of \
+         all other planes. Nothing is joined on a die while a collection is under way there.";
     STREAM_UNMET: "stream-unmet", Doubt, Measured,
         "No write has a stream of the file of streams.",
         "A stream has ranges in the file, and no page write of the measured part lies in them.";
@@ -437,6 +442,23 @@ pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
         count(blocks.into(), if together > 1 { "superblock" } else { "block" })
     );
     Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
+}
+
+/// Returns the finding that `dead` of `blocks` blocks had no valid page at the end, while collections
+/// copied the share `copied` of their victims' pages. A block is `together` physical blocks.
+pub(crate) fn dead_blocks(dead: u64, blocks: u64, copied: f64, together: u32) -> Finding {
+    let noun = if together > 1 { "superblock" } else { "block" };
+    let claim = format!(
+        "{dead} of {} had no valid page at the end, and yet collections copied {} of the pages of their victims: \
+         the victim policy does not look at all of them",
+        count(blocks, noun),
+        percent(copied)
+    );
+    Finding::new(DEAD_BLOCKS_LEFT, claim)
+        .hint(format!("{}, which collects them first", choice("victim", "greedy")))
+        .with("dead_blocks", dead)
+        .with("blocks", blocks)
+        .with("copied_share", copied)
 }
 
 /// Returns the finding that `kept` blocks stay erased, so that the spare factor `spare` is in

@@ -34,6 +34,8 @@ pub(crate) struct Finished {
     pub(crate) programs: u64,
     /// A digest of every decision of the run.
     pub(crate) decisions: u64,
+    /// The blocks at the end that have no valid page and may be collected.
+    pub(crate) dead_blocks: u64,
     /// The statistics of the erase counts of the drive's blocks.
     pub(crate) erases: Erases,
     /// Pairs of a number of erases and the number of blocks that were erased that often.

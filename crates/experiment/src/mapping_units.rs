@@ -52,14 +52,18 @@ pub(crate) fn check_buffer(
             )),
         };
     }
-    // The pages of a superblock gather units even if a unit is a flash page.
-    let joins = config.unit() == config.page_size && config.blocks_together() > 1;
-    let (unit, whole) = match timed.filter(|_| joins) {
-        Some(timed) => (
-            format!("{} {}", subject("superblock"), timed.superblock),
+    // Superblocks and one-shot programs gather units even if a unit is a flash page.
+    let is_whole = config.unit() == config.page_size;
+    let joins = is_whole && config.members().1 > 1;
+    let (unit, whole) = match (joins, is_whole) {
+        (true, _) => (
+            format!("{} {}", subject("superblock"), config.superblock),
             choice("superblock", "plane"),
         ),
-        None => (
+        (false, true) => {
+            (format!("{} {}", subject("program"), config.program), choice("program", "page"))
+        }
+        (false, false) => (
             format!("{} {}", subject("mapping_unit"), bytes(config.unit())),
             choice("mapping_unit", bytes(config.page_size)),
         ),

@@ -22,7 +22,7 @@ use crate::clock::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved, reach};
 use crate::mapping_units::{check_buffer, check_requests};
 use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
-use crate::shape::{blocks, geometry};
+use crate::shape::{blocks, check_superblocks, geometry};
 use crate::streams;
 use crate::times::Times;
 
@@ -44,6 +44,7 @@ impl Resolved {
         }
         check_numbers(config)?;
         refuse_excluded(config)?;
+        check_superblocks(config)?;
         let buffer = config.page_buffer()?;
         source.check_page_size(config.unit())?;
         let specs = Specs::read(config, outside.unwrap_or_default())?;
@@ -135,11 +136,21 @@ impl Resolved {
     /// Returns the configuration with every spec in full.
     fn canonical(&self) -> RunConfig {
         let config = &self.config;
-        let physical = self.geometry.physical_pages() * u64::from(config.unit());
+        let physical = self.flash_pages() * u64::from(config.unit());
         let has_victims = self.mapping.info().has_victims;
         RunConfig {
             blocks: Some(self.geometry.blocks() * config.blocks_together()),
             capacity: config.capacity.filter(|&bytes| bytes != physical),
+            superblock: match (config.members(), &config.timed) {
+                ((1, 1), _) => RunConfig::default().superblock,
+                ((1, _), Some(_)) => "die".to_string(),
+                ((dies, planes), _) => format!("dies={dies},planes={planes}"),
+            },
+            program: match config.pages_per_program() {
+                1 => RunConfig::default().program,
+                pages => format!("one-shot:pages={pages}"),
+            },
+            parity: config.stripe().map_or(NONE.to_string(), |parts| format!("1/{parts}")),
             mapping_unit: config.mapping_unit.filter(|&unit| unit != config.page_size),
             request_size: config.request_size.filter(|&size| size != config.unit()),
             victim: self.victim.as_ref().map_or(NONE.to_string(), Victim::to_string),

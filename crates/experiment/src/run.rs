@@ -454,6 +454,7 @@ impl Run {
             map_bytes: self.driver.map_bytes(),
             programs: all.counters.programs(),
             decisions: self.driver.decisions(),
+            dead_blocks: self.driver.dead_blocks(),
             erases: Erases::of(&erase_counts),
             tally: tally(&erase_counts),
             life,

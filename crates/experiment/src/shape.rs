@@ -1,11 +1,15 @@
 //! The shape of a drive: its blocks and its logical pages.
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{FtlError, Geometry};
+use flashgc_timed::Superblock;
+use flashgc_timed::words::parse_superblock;
 
-use crate::options::RunConfig;
+use crate::options::{RunConfig, parse_parity, parse_program};
+use crate::times::Times;
 
 /// Returns the number of superblocks in the configuration, rounded up to an equal number of blocks
 /// on every plane, or the number in its capacity, rounded down. `planes` has the planes of the map:
@@ -13,7 +17,7 @@ use crate::options::RunConfig;
 pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
     let together = config.blocks_together();
     if together > 1 {
-        check_superblocks(config, together, planes)?;
+        check_size(config, together, planes)?;
     }
     if let Some(blocks) = config.blocks {
         // If a plane would have fewer than two blocks, the number is not rounded: the drive refuses
@@ -24,7 +28,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
         return Ok(Some(rounded.map_or(blocks, |all| all / together)));
     }
     let Some(bytes) = config.capacity else { return Ok(None) };
-    let block = u64::from(config.units_per_block()) * u64::from(config.unit());
+    let block = u64::from(config.units_with_parity()) * u64::from(config.unit());
     let each = bytes / (block * u64::from(planes)).max(1);
     if each == 0 {
         return Err(SpecError::new(
@@ -47,30 +51,127 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     })
 }
 
-/// Checks that superblocks of `together` blocks are not too large, and that each of `dies` dies has
-/// two.
-fn check_superblocks(config: &RunConfig, together: u32, dies: u32) -> Result<(), SpecError> {
+/// Checks that the flash has the members of a superblock, and that parity survives the loss of one
+/// of them.
+pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
+    let superblock = parse_superblock(&config.superblock)?;
+    let given = || format!("{} {}", subject("superblock"), config.superblock);
+    match &config.timed {
+        None if !matches!(superblock, Superblock::Plane | Superblock::Of { .. }) => {
+            return Err(SpecError::new(
+                format!("{} needs a clock: a drive without one has no dies and channels", given()),
+                format!(
+                    "{}, or {}",
+                    choice("superblock", "dies=16,planes=4"),
+                    choice("kind", "timed")
+                ),
+            ));
+        }
+        Some(timed) => {
+            let (dies, planes) = config.members();
+            refuse_if!(
+                dies > 1,
+                format!("{}, or {}", choice("superblock", "die"), choice("kind", "counting")),
+                "{} joins {}, expected one: a die of a drive with a clock collects on its own",
+                given(),
+                count(dies.into(), "die")
+            );
+            refuse_if!(
+                planes > 1 && planes != timed.planes,
+                format!("{}, or {}", choice("superblock", "die"), choice("planes", planes)),
+                "{} joins {} of a die, which has {}: one operation works on all planes of a die, or on \
+                 one",
+                given(),
+                count(planes.into(), "plane"),
+                timed.planes
+            );
+        }
+        None => {}
+    }
+    check_programs(config)?;
+    let Some(parts) = parse_parity(&config.parity)? else { return Ok(()) };
+    let blocks = config.blocks_together();
+    refuse_if!(
+        !blocks.is_multiple_of(parts),
+        choice("superblock", format!("dies={parts},planes=1")),
+        "{} {} does not go with superblocks of {}: whole blocks are parity, as data and parity in one \
+         block are lost together",
+        subject("parity"),
+        config.parity,
+        count(blocks.into(), "block")
+    );
+    let (units, page) = (config.units_per_block(), config.page_buffer()?.units_per_program());
+    refuse_if!(
+        !units.is_multiple_of(page),
+        choice("superblock", format!("dies={blocks},planes=1")),
+        "{} {} leaves {units} mapping units of data in a superblock, expected a multiple of the {page} \
+         that are programmed together",
+        subject("parity"),
+        config.parity
+    );
+    Ok(())
+}
+
+/// Checks that blocks have whole word lines, and that a word line has one program time.
+fn check_programs(config: &RunConfig) -> Result<(), SpecError> {
+    let (pages, block) = (parse_program(&config.program)?, config.flash_pages_per_block());
+    let given = || format!("{} {}", subject("program"), config.program);
+    refuse_if!(
+        !block.is_multiple_of(pages),
+        choice("pages_per_block", block / pages.max(1) * pages),
+        "{} programs {pages} pages together, expected a divisor of {} {block}",
+        given(),
+        option("pages_per_block")
+    );
+    let times = config.times.as_deref().map(Times::parse).transpose()?;
+    refuse_if!(
+        pages > 1 && times.is_some_and(|times| times.program.kinds() > 1),
+        "one program time, of all these pages together",
+        "{} programs the pages of a word line together, and {} gives each its own program time",
+        given(),
+        option("times")
+    );
+    let slc = config.timed.as_ref().and_then(|timed| timed.slc.as_ref());
+    refuse_if!(
+        pages > 1 && slc.is_some(),
+        format!("{}, or leave {} out", choice("program", "page"), option("slc")),
+        "{} does not go with {}: a cell in SLC mode has one page, which is programmed alone",
+        given(),
+        option("slc")
+    );
+    Ok(())
+}
+
+/// Checks that superblocks of `together` blocks are not too large, and that each of `planes` planes
+/// of the map has two.
+fn check_size(config: &RunConfig, together: u32, planes: u32) -> Result<(), SpecError> {
     let (units, most) = (config.units_per_block(), Geometry::MAX_PAGES_PER_BLOCK);
     if units > most {
         let pages = config.flash_pages_per_block();
         return Err(SpecError::new(
             format!(
-                "{} is {pages}, which makes superblocks of {units} mapping units on {}, expected at most \
+                "{} is {pages}, which makes superblocks of {units} mapping units in {}, expected at most \
                  {most}",
                 subject("pages_per_block"),
-                count(together.into(), "plane")
+                count(together.into(), "block")
             ),
-            choice("pages_per_block", u64::from(pages) * u64::from(most) / u64::from(units)),
+            match u64::from(pages) * u64::from(most) / u64::from(units) {
+                pages @ 2.. => choice("pages_per_block", pages),
+                _ => format!("a smaller {}", option("superblock")),
+            },
         ));
     }
-    let least = 2 * u64::from(dies) * u64::from(together);
+    let least = 2 * u64::from(planes) * u64::from(together);
     // More than half of them are rounded up.
     match config.blocks.filter(|&blocks| u64::from(blocks) <= least / 2) {
         Some(blocks) => Err(SpecError::new(
             format!(
-                "{} is {blocks}, expected at least {least}: two superblocks of {together} blocks on each of {}",
+                "{} is {blocks}, expected at least {least}: two superblocks of {together} blocks{}",
                 subject("blocks"),
-                count(dies.into(), "die")
+                match planes {
+                    1 => String::new(),
+                    dies => format!(" on each of {dies} dies"),
+                }
             ),
             choice("blocks", least),
         )),

@@ -148,8 +148,9 @@ impl FdpResult {
     ) -> Option<Self> {
         let erases: u64 = runs.iter().map(|run| run.counted.counters.erases).sum();
         let unit = u64::from(resolved.config.unit());
-        let block = u64::from(resolved.geometry.pages_per_block()) * unit;
-        let log = Log { host: bytes.host, media: bytes.programmed, erased: erases * block };
+        let block = u64::from(resolved.config.units_with_parity()) * unit;
+        let media = bytes.programmed + bytes.parity;
+        let log = Log { host: bytes.host, media, erased: erases * block };
         Some(Self::new(resolved.handles()?, totals, log))
     }
 }

@@ -11,7 +11,7 @@ use flashgc_drive::settling::{
     self, FEWEST_REWRITES, Reach, SettlingLevel, left_of_all, most_left_of_all, spread,
 };
 use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
-use flashgc_ftl::{Geometry, LayerCounts};
+use flashgc_ftl::{Counters, Geometry, LayerCounts, Victim};
 use flashgc_host::HostSpec;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,7 +28,7 @@ use crate::result::{Course, FullConfig, MapResult, RunResult};
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, FdpResult, StreamResult};
 use crate::swap_results::Swap;
-use crate::times::{Busy, Work};
+use crate::times::Busy;
 use crate::wear::{Lifetime, Wear};
 use clock::ClockPart;
 
@@ -47,6 +47,10 @@ const FEWEST_BLOCKS: u32 = 64;
 /// within 2% of that of a large drive. To first order, amplification is inversely proportional to
 /// the spare factor.
 const MOST_SPARE_LOST: f64 = 1.02;
+
+/// The share of the blocks that may stay without a valid page, and the share of pages that
+/// collections may copy meanwhile, before it is told.
+const MOST_DEAD: f64 = 0.01;
 
 /// The largest half width of the 95% interval of a steady figure, as a share of the figure.
 const MOST_HALF: f64 = 0.05;
@@ -318,8 +322,24 @@ impl<'a> Summary<'a> {
             died_early(self.resolved, self.runs),
             short_warmup(self.resolved),
             small_drive(self.resolved).filter(|_| has_figure),
+            self.dead_blocks().filter(|_| has_figure),
         ];
         parts.into_iter().flatten().collect()
+    }
+
+    /// Returns the finding that the victim policy leaves blocks without a valid page, and copies pages
+    /// of others.
+    fn dead_blocks(&self) -> Option<Finding> {
+        let dead = self.runs.iter().map(|run| run.dead_blocks).max()?;
+        let blocks = u64::from(self.resolved.geometry.blocks());
+        let Counters { copied_pages, collections, .. } = self.counted.counters;
+        let pages = collections * u64::from(self.resolved.geometry.pages_per_block());
+        let copied = copied_pages as f64 / pages.max(1) as f64;
+        let is_left = dead as f64 > MOST_DEAD * blocks as f64 && copied > MOST_DEAD;
+        let draws = self.resolved.victim.as_ref().is_some_and(Victim::draws);
+        (is_left && draws).then(|| {
+            findings::dead_blocks(dead, blocks, copied, self.resolved.config.blocks_together())
+        })
     }
 
     /// Returns the findings on options of a host that have no effect.
@@ -350,12 +370,12 @@ impl<'a> Summary<'a> {
         // 1.
         let least = if commands.merged_bytes == 0 { 1.0 } else { 0.0 };
         let left = levels.as_deref().map_or(0.0, left_of_all);
-        let work =
-            Work { counters, commands, packing, units_per_page: resolved.buffer.units_per_page };
-        let bytes = Bytes::new(&counters, &commands, packing, resolved.config.unit());
+        let work = resolved.work(counters, commands, packing);
+        let stripe = resolved.config.stripe();
+        let bytes = Bytes::new(&counters, &commands, packing, (resolved.config.unit(), stripe));
         let config = FullConfig::new(resolved);
         let mut result = RunResult {
-            in_pages: InPages::new(mean(&values), half, &bytes),
+            in_pages: InPages::new(mean(&values), half, &bytes, stripe),
             write_amplification: mean(&values),
             write_amplification_ci95: half,
             write_amplification_interval: half
@@ -710,7 +730,7 @@ impl FullConfig {
         Self {
             run: resolved.config.clone(),
             logical_pages: geometry.logical_pages().into(),
-            physical_pages: geometry.physical_pages(),
+            physical_pages: resolved.flash_pages(),
             spare_factor: geometry.spare_factor(),
             overprovision: geometry.overprovision(),
             effective_spare: resolved.effective_spare(),

@@ -5,7 +5,7 @@ use std::fmt;
 use flashgc_base::described::Described;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_drive::host_commands::HostCommands;
-use flashgc_ftl::{Costs, Counters, Packing};
+use flashgc_ftl::{Costs, Counters, Packing, PageBuffer};
 use flashgc_timed::page_times::PageTimes;
 use serde::{Deserialize, Serialize};
 
@@ -95,11 +95,11 @@ impl Times {
         }
     }
 
-    /// Returns the times of superblocks of `blocks` blocks: their pages cross the bus one after
+    /// Returns the times of pages of `planes` planes: they cross the bus one after
     /// another, and the cells work on all of them together.
     #[must_use]
-    pub(crate) fn together(self, blocks: u32) -> Self {
-        Self { transfer: self.transfer.saturating_mul(blocks.into()), ..self }
+    pub(crate) fn together(self, planes: u32) -> Self {
+        Self { transfer: self.transfer.saturating_mul(planes.into()), ..self }
     }
 
     /// Returns the total nanoseconds of all operations.
@@ -116,8 +116,8 @@ impl Times {
         let transfer = u128::from(self.transfer);
         let padding = work.packing.map_or(0, |packing| packing.padding);
         let written = u128::from(work.counters.host_pages + padding);
-        let write = u128::from(self.command + self.transfer + self.program.mean());
-        reads * read + work.in_pages(reads * transfer + written * write)
+        let written = written + work.parity(written);
+        reads * read + work.shared((reads + written) * transfer, written * self.in_cells())
     }
 
     /// Returns the nanoseconds of copies and erases. A flash page of a victim is read once.
@@ -126,10 +126,18 @@ impl Times {
         let copied = u128::from(copied_pages);
         let pages_read = work.packing.map_or(copied_pages, |packing| packing.pages_read);
         let read = u128::from(self.command + self.read.mean());
-        let write = u128::from(self.command + 2 * self.transfer + self.program.mean());
+        let parity = work.parity(copied);
         u128::from(pages_read) * read
-            + work.in_pages(copied * write)
+            + work.shared(
+                (2 * copied + parity) * u128::from(self.transfer),
+                (copied + parity) * self.in_cells(),
+            )
             + u128::from(erases) * u128::from(self.command + self.erase)
+    }
+
+    /// Returns the nanoseconds of a program besides its transfers.
+    fn in_cells(&self) -> u128 {
+        u128::from(self.command + self.program.mean())
     }
 }
 
@@ -155,13 +163,24 @@ pub(crate) struct Work {
     pub(crate) counters: Counters,
     pub(crate) commands: HostCommands,
     pub(crate) packing: Option<Packing>,
-    pub(crate) units_per_page: u32,
+    /// The units that are read and programmed together.
+    pub(crate) buffer: PageBuffer,
+    /// The parts of a stripe, one of which is parity; `None` without parity.
+    pub(crate) stripe: Option<u32>,
 }
 
 impl Work {
-    /// Converts the time of mapping units to the time of the flash pages that they fill.
-    fn in_pages(&self, ns: u128) -> u128 {
-        ns.div_ceil(self.units_per_page.into())
+    /// Returns the mapping units of parity that are programmed with `units` units of data.
+    fn parity(&self, units: u128) -> u128 {
+        self.stripe.map_or(0, |parts| units / u128::from(parts - 1))
+    }
+
+    /// Converts the time of mapping units to that of the flash pages and of the programs that they
+    /// fill: `of_pages` is the time of pages, `of_programs` the time of programs.
+    fn shared(&self, of_pages: u128, of_programs: u128) -> u128 {
+        let PageBuffer { pages_per_program, .. } = self.buffer;
+        let both = of_pages * u128::from(pages_per_program) + of_programs;
+        both.div_ceil(self.buffer.units_per_program().into())
     }
 }
 
@@ -196,10 +215,15 @@ impl Busy {
 mod tests {
     use super::*;
 
+    /// Returns a buffer for pages of `units` units, which are programmed alone.
+    fn pages_of(units: u32) -> PageBuffer {
+        PageBuffer { units_per_page: units, ..PageBuffer::default() }
+    }
+
     /// Returns these operations and `reads` reads, on flash whose pages are mapping units.
     fn work(counters: Counters, reads: u64) -> Work {
         let commands = HostCommands { reads, ..HostCommands::default() };
-        Work { counters, commands, packing: None, units_per_page: 1 }
+        Work { counters, commands, packing: None, buffer: pages_of(1), stripe: None }
     }
 
     #[test]
@@ -209,7 +233,7 @@ mod tests {
             Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
         let commands = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
         let packing = Some(Packing { padding: 2, pages_read: 3 });
-        let work = Work { counters, commands, packing, units_per_page: 4 };
+        let work = Work { counters, commands, packing, buffer: pages_of(4), stripe: None };
         // 5 reads of 60 us in the cells and 5 us on the bus; 16 units are 4 pages of 820 us.
         assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
         // 3 pages are read; 8 units go over the bus twice and fill 2 pages; one block is erased.
@@ -222,11 +246,36 @@ mod tests {
         let counters = Counters { host_pages: 32, erases: 1, ..Counters::default() };
         let packing = Some(Packing::default());
         // 32 units are the pages of 4 planes twice, 4 units a page.
-        let work =
-            Work { counters, commands: HostCommands::default(), packing, units_per_page: 16 };
+        let work = Work {
+            counters,
+            commands: HostCommands::default(),
+            packing,
+            buffer: pages_of(16),
+            stripe: None,
+        };
         let times = times.together(4);
         assert_eq!(times.host(&work), 2 * 1000 * (4 * 20 + 800));
         assert_eq!(times.collections(&work), 1000 * 1500);
+    }
+
+    #[test]
+    fn the_pages_of_a_word_line_are_programmed_in_one_time() {
+        let times = Times::parse("read=60us,program=900us,erase=3ms,transfer=10us").unwrap();
+        let counters =
+            Counters { host_pages: 48, copied_pages: 24, erases: 2, ..Counters::default() };
+        let packing = Some(Packing { padding: 0, pages_read: 5 });
+        let commands = HostCommands { reads: 4, ..HostCommands::default() };
+        // 12 units are a program of 3 pages.
+        let buffer = PageBuffer { pages_per_program: 3, ..pages_of(4) };
+        let mut work = Work { counters, commands, packing, buffer, stripe: None };
+        // 4 reads of 60 us and of a quarter of 10 us on the bus, and 4 programs of 3 pages.
+        assert_eq!(times.host(&work), 1000 * (4 * 60 + 10 + 4 * (3 * 10 + 900)));
+        assert_eq!(times.collections(&work), 1000 * (5 * 60 + 2 * (6 * 10 + 900) + 2 * 3000));
+        // One unit of parity with every second unit of data: 24 and 12 units more.
+        work.stripe = Some(3);
+        assert_eq!(times.host(&work), 1000 * (4 * 60 + 10 + 6 * (3 * 10 + 900)));
+        let copied = 2 * (6 * 10 + 900) + 30 + 900;
+        assert_eq!(times.collections(&work), 1000 * (5 * 60 + copied + 2 * 3000));
     }
 
     #[test]

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Written;
 use crate::config::Resolved;
 use crate::finished::{Finished, Life};
-use crate::times::Work;
 use crate::worn::Erases;
 
 /// The years for which drive writes per day are computed: a usual warranty.
@@ -160,11 +159,9 @@ impl Milestone {
             bad_blocks: over(&|moment| f64::from(moment.bad_blocks)),
             write_amplification: mean(&amplifications(&written)),
             busy_seconds: resolved.busy_times().map(|times| {
-                let units_per_page = resolved.buffer.units_per_page;
                 let seconds = |(moment, commands): &(Moment, HostCommands)| {
                     let Moment { counters, packing, .. } = *moment;
-                    times.total(&Work { counters, commands: *commands, packing, units_per_page })
-                        as f64
+                    times.total(&resolved.work(counters, *commands, packing)) as f64
                 };
                 mean(&reached.iter().map(seconds).collect::<Vec<_>>()) / 1e9
             }),

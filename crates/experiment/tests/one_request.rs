@@ -85,9 +85,10 @@ struct Options {
     /// `true` if all of a map on flash fits into memory.
     map_fits: bool,
     units: u32,
-    /// Planes of the timed drive's die, whose blocks are superblocks. On the counting drive, a page
-    /// is as large as the pages of all these planes.
+    /// Planes of a die, whose blocks are superblocks.
     planes: u32,
+    /// The flash pages that are programmed together.
+    pages: u32,
     is_protected: bool,
     is_cached: bool,
     flush_every: Option<u64>,
@@ -99,6 +100,13 @@ struct Options {
     length: Option<u64>,
     spare: f64,
     seed: u64,
+}
+
+impl Options {
+    /// Returns the units that are programmed together.
+    fn together(&self) -> u32 {
+        self.units * self.planes * self.pages
+    }
 }
 
 fn kinds() -> impl Strategy<Value = Kind> {
@@ -138,7 +146,7 @@ fn options() -> impl Strategy<Value = Options> {
     let map = (
         prop::bool::weighted(0.25),
         prop::bool::weighted(0.25),
-        (select(vec![1, 1, 4]), select(vec![1, 1, 2, 4])),
+        (select(vec![1, 1, 4]), select(vec![1, 1, 2, 4]), select(vec![1, 1, 2])),
         any::<bool>(),
         prop::bool::weighted(0.3),
         any::<bool>(),
@@ -158,12 +166,14 @@ fn options() -> impl Strategy<Value = Options> {
     (policies, map, pages, rest).prop_map(
         |(
             (victim, placement, allocation),
-            (levels, on_flash, (units, planes), is_protected, is_cached, map_fits),
+            (levels, on_flash, (units, planes, pages), is_protected, is_cached, map_fits),
             (numbering, rounds, streams, whole_pages),
             (flush_every, spare, seed, length),
         )| {
             // A block has at least two pages.
             let planes = planes.min(B / units / 2);
+            let pages = pages.min(B / units / planes / 2);
+            let together = units * planes * pages;
             Options {
                 victim,
                 placement,
@@ -173,12 +183,12 @@ fn options() -> impl Strategy<Value = Options> {
                 map_fits,
                 units,
                 planes,
+                pages,
                 // A buffer of single pages never holds data.
-                is_protected: is_protected || units * planes == 1,
+                is_protected: is_protected || together == 1,
                 is_cached: is_cached && (!on_flash || map_fits),
                 // A cache takes no flush commands.
-                flush_every: flush_every
-                    .filter(|_| !is_protected && units * planes > 1 && !is_cached),
+                flush_every: flush_every.filter(|_| !is_protected && together > 1 && !is_cached),
                 numbering,
                 rounds: rounds && numbering != Numbering::Given,
                 streams,
@@ -202,7 +212,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             false => (offset, device),
         };
         let bytes = if options.on_flash { bytes.min(PAGE) } else { bytes };
-        let whole = options.whole_pages || options.units * options.planes > 1 || options.on_flash;
+        let whole = options.whole_pages || options.together() > 1 || options.on_flash;
         let (offset, bytes) = match whole {
             true => (offset / PAGE * PAGE, bytes.next_multiple_of(PAGE)),
             false => (offset, bytes),
@@ -257,10 +267,18 @@ fn config(path: &Path, options: &Options) -> RunConfig {
     let ranges = path.with_file_name("streams.csv");
     std::fs::write(&ranges, STREAMS).unwrap();
     RunConfig {
-        blocks: Some(if options.numbering == Numbering::Given { BLOCKS } else { BLOCKS * 2 }),
+        blocks: Some(match options.numbering {
+            Numbering::Given => BLOCKS * options.planes,
+            _ => 2 * BLOCKS * options.planes,
+        }),
         pages_per_block: Some(B / options.units / options.planes),
-        page_size: unit * options.units * options.planes,
-        mapping_unit: (options.units * options.planes > 1).then_some(unit),
+        page_size: unit * options.units,
+        mapping_unit: (options.units > 1).then_some(unit),
+        superblock: format!("dies=1,planes={}", options.planes),
+        program: match options.pages {
+            1 => "page".into(),
+            pages => format!("one-shot:pages={pages}"),
+        },
         power_protection: options.is_protected,
         spare: options.spare,
         mapping: if options.on_flash {
@@ -310,12 +328,10 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
         arrivals: Some("closed:threads=1,think=1s".into()),
         gc_low: "2".into(),
         planes: options.planes,
-        superblock: "die".into(),
         ..TimedConfig::default()
     };
     let config = RunConfig {
-        blocks: config.blocks.map(|blocks| blocks * options.planes),
-        page_size: PAGE as u32 * options.units,
+        superblock: "die".into(),
         frontier: RunConfig::default().frontier,
         times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
         timed: Some(clock),
@@ -403,7 +419,8 @@ proptest! {
         let (counting, timed) = (run(counting), run(timed));
         let (found, expected) = (facts(&timed), facts(&counting));
         prop_assert_eq!(found, expected);
-        if options.numbering == Numbering::Given && options.units * options.planes == 1 && !options.on_flash
+        if options.numbering == Numbering::Given && options.units == 1
+            && (options.together() == 1 || options.is_protected) && !options.on_flash
             && options.length.is_none() && !options.is_cached
             && (options.streams != Streams::Trace || config.host_names_streams())
         {

@@ -2,12 +2,14 @@
 //! they decide as large blocks of the counting drive is tested in `one_request.rs`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::TimedSource;
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{RunConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
+use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{PagingOptions, ReadOptions};
 
@@ -22,10 +24,10 @@ fn drive(planes: u32, superblock: &str) -> RunConfig {
         pages_per_block: Some(12),
         spare: 0.2,
         victim: "greedy".into(),
+        superblock: superblock.into(),
         times: Some("read=60us,program=300us,erase=3ms,transfer=10us".into()),
         timed: Some(TimedConfig {
             planes,
-            superblock: superblock.into(),
             arrivals: Some("closed:threads=32".into()),
             ..TimedConfig::default()
         }),
@@ -35,6 +37,143 @@ fn drive(planes: u32, superblock: &str) -> RunConfig {
         runs: 1,
         seed: 7,
         ..RunConfig::default()
+    }
+}
+
+/// Returns a drive without a clock, with superblocks of `superblock` in which `parity` is parity.
+fn counted(superblock: &str, parity: &str) -> RunConfig {
+    RunConfig {
+        blocks: Some(64 * 16),
+        superblock: superblock.into(),
+        parity: parity.into(),
+        frontier: "pool:low=2".into(),
+        times: None,
+        timed: None,
+        length: Length::Writes("6x".into()),
+        ..drive(1, "plane")
+    }
+}
+
+/// Returns the result of a drive without a clock.
+fn count(config: &RunConfig) -> RunResult {
+    one_request::run(resolve_counted(config).unwrap())
+}
+
+fn resolve_counted(config: &RunConfig) -> Result<Resolved, String> {
+    let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+    Resolved::new(config, source, None).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_superblock_of_a_drive_without_a_clock_is_a_large_block() {
+    let large =
+        RunConfig { blocks: Some(64), pages_per_block: Some(12 * 16), ..counted("plane", "none") };
+    let large = count(&large);
+    assert!(large.counters.erases > 100);
+    for superblock in ["dies=16,planes=1", "dies=4,planes=4", "dies=1,planes=16"] {
+        let joined = count(&counted(superblock, "none"));
+        assert_eq!((joined.counters, &joined.decisions), (large.counters, &large.decisions));
+        assert_eq!(joined.config.run.blocks, Some(1024));
+        assert_eq!(joined.config.physical_pages, large.config.physical_pages);
+    }
+}
+
+#[test]
+fn parity_takes_its_share_of_space_and_of_programs() {
+    // 15 of the 16 blocks of a superblock have data. The spare factor is that of the data.
+    let plain =
+        RunConfig { blocks: Some(64), pages_per_block: Some(12 * 15), ..counted("plane", "none") };
+    let times = || Some("read=60us,program=300us,erase=3ms,transfer=10us".into());
+    let plain = count(&RunConfig { times: times(), ..plain });
+    let striped = count(&RunConfig { times: times(), ..counted("dies=16,planes=1", "1/16") });
+    assert_eq!((striped.counters, &striped.decisions), (plain.counters, &plain.decisions));
+    assert_eq!(striped.write_amplification, plain.write_amplification);
+    let with_parity = striped.in_pages.write_amplification_with_parity.unwrap();
+    assert!((with_parity / striped.write_amplification - 16.0 / 15.0).abs() < 1e-12);
+    assert_eq!(plain.in_pages.write_amplification_with_parity, None);
+    assert_eq!(striped.bytes.programmed, plain.bytes.programmed);
+    assert_eq!((striped.bytes.parity, plain.bytes.parity), (striped.bytes.programmed / 15, 0));
+    let (config, without) = (&striped.config, &plain.config);
+    assert_eq!(config.spare_factor, without.spare_factor);
+    assert_eq!(config.physical_pages, 64 * 12 * 16);
+    // Each page of parity crosses the bus once and is programmed.
+    let parity = (striped.bytes.parity / 4096) as f64;
+    let busy = |result: &RunResult| result.busy.as_ref().unwrap().total_seconds;
+    let more = busy(&striped) - busy(&plain);
+    assert!((more / (parity * 310e-6) - 1.0).abs() < 1e-3, "{more} {parity}");
+}
+
+#[test]
+fn the_worked_drive_has_the_amplification_that_was_counted_apart_from_it() {
+    // The first four rows: the parity at one logical capacity, at 256 superblocks of 192 MiB. The
+    // others: the size of a superblock at parity 1/16. A short program of its own counted them.
+    const LOGICAL: f64 = 10_027_008.0 / 12_582_912.0;
+    for (superblocks, parity, counted, tolerance) in [
+        (256, "none", 2.759, 0.01),
+        (256, "1/64", 2.938, 0.01),
+        (256, "1/16", 3.723, 0.01),
+        (256, "1/8", 6.433, 0.01),
+        (32, "1/16", 6.91, 0.03),
+        (64, "1/16", 4.580, 0.01),
+        (128, "1/16", 3.965, 0.01),
+        (512, "1/16", 3.614, 0.01),
+        (1024, "1/16", 3.559, 0.01),
+    ] {
+        // A sixteenth of the drive: units of 4 KiB where the flash has a page of four.
+        let data = match parity.split_once('/') {
+            Some((_, parts)) => 1.0 - 1.0 / parts.parse::<f64>().unwrap(),
+            None => 1.0,
+        };
+        let config = RunConfig {
+            blocks: Some(64 * superblocks),
+            pages_per_block: Some(48 * 256 / superblocks),
+            page_size: 4096,
+            superblock: "dies=16,planes=4".into(),
+            parity: parity.into(),
+            spare: 1.0 - LOGICAL / data,
+            victim: "greedy".into(),
+            frontier: "pool:low=2".into(),
+            workload: "uniform".into(),
+            warmup: "10x".into(),
+            length: Length::Writes("14x".into()),
+            runs: 1,
+            seed: 1,
+            ..RunConfig::default()
+        };
+        let found = count(&config).write_amplification;
+        assert!(
+            (found / counted - 1.0).abs() < tolerance,
+            "{superblocks} {parity}: {found} {counted}"
+        );
+    }
+}
+
+#[test]
+fn parity_lies_in_blocks_of_its_own() {
+    let of = |superblock: &str, parity: &str| {
+        resolve_counted(&counted(superblock, parity)).err().unwrap()
+    };
+    let refused = of("plane", "1/16");
+    assert!(refused.contains("does not go with superblocks of 1 block: whole blocks"), "{refused}");
+    assert!(refused.contains("hint: superblock=\"dies=16,planes=1\""), "{refused}");
+    assert!(resolve_counted(&counted("dies=16,planes=1", "1/16")).is_ok());
+    for wrong in ["1/1", "2/16", "1/0", "6%", ""] {
+        let refused = of("dies=16,planes=1", wrong);
+        assert!(refused.contains(&format!("parity: found '{wrong}', expected none")), "{refused}");
+    }
+    // 56 units of 60 are no whole pages of three planes.
+    let odd = RunConfig {
+        pages_per_block: Some(4),
+        blocks: Some(1500),
+        ..counted("dies=5,planes=3", "1/15")
+    };
+    let refused = resolve_counted(&odd).err().unwrap();
+    assert!(refused.contains("leaves 56 mapping units of data in a superblock"), "{refused}");
+    let whole = RunConfig { pages_per_block: Some(9), ..odd };
+    assert_eq!(resolve_counted(&whole).unwrap().geometry.pages_per_block(), 126);
+    for word in ["die", "channel", "drive"] {
+        let refused = of(word, "none");
+        assert!(refused.contains("needs a clock: a drive without one has no dies"), "{refused}");
     }
 }
 
@@ -94,20 +233,26 @@ fn the_bus_moves_the_pages_that_a_collection_wants() {
 /// Returns the response times, in us, of a write of pages 0 to `written` - 1 of an empty drive of one
 /// die and two planes, and long after it of a read of pages 0 to `read` - 1.
 fn responses(superblock: &str, written: u32, read: u32) -> (f64, f64) {
+    responses_of(drive(2, superblock), written, read)
+}
+
+/// Returns what [`responses`] does, for a drive with this configuration.
+fn responses_of(mut config: RunConfig, written: u32, read: u32) -> (f64, f64) {
     let page = 4096;
     let rows = format!(
         "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,{},0\n100000,R,0,{},0\n",
         written * page,
         read * page
     );
-    let name = format!("flashgc-superblock-{}-{superblock}-{written}-{read}", std::process::id());
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("flashgc-superblock-{}-{number}", std::process::id());
     let path = std::env::temp_dir().join(name).with_extension("csv");
     std::fs::write(&path, rows).unwrap();
     let trace =
         TimedTrace::load(&path, &ReadOptions::default(), PagingOptions::default(), |_| true);
     std::fs::remove_file(&path).unwrap();
     let source = TimedSource::new("a.csv".into(), Requests::Trace(Box::new(trace.unwrap())));
-    let mut config = drive(2, superblock);
     config.timed.as_mut().unwrap().arrivals = None;
     config =
         RunConfig { length: Length::Passes(1), warmup: "0".into(), fill: "empty".into(), ..config };
@@ -128,6 +273,64 @@ fn a_die_takes_the_times_that_were_worked_out_by_hand() {
     // Planes on their own work one after another.
     assert_eq!(responses("plane", 2, 1), (620.0, 70.0));
     assert_eq!(responses("plane", 6, 4), (1860.0, 280.0));
+}
+
+#[test]
+fn a_word_line_is_programmed_in_one_shot() {
+    // One channel, 2 dies of 2 planes, 2 word lines a block. Pages 0 to 5 are the word line of both
+    // planes of die 0, pages 6 to 11 that of die 1.
+    let one_shot = |caches: bool, written: u32, read: u32| {
+        let mut config = RunConfig {
+            program: "one-shot".into(),
+            pages_per_block: Some(6),
+            blocks: Some(400),
+            times: Some("read=60us,program=900us,erase=3ms,transfer=10us".into()),
+            ..drive(2, "die")
+        };
+        let timed = config.timed.as_mut().unwrap();
+        (timed.dies, timed.cache_commands) = (2, caches);
+        responses_of(config, written, read)
+    };
+    // Six transfers of 10, and 900 in the cells. The bus serves die 1 after die 0.
+    assert_eq!(one_shot(false, 6, 1), (960.0, 70.0));
+    assert_eq!(one_shot(false, 12, 1), (1020.0, 70.0));
+    // The second word line of die 0 crosses the bus from 960 to 1020, that of die 1 until 1080.
+    assert_eq!(one_shot(false, 24, 1), (1980.0, 70.0));
+    // With cache programming it crosses the bus during the first program.
+    assert_eq!(one_shot(true, 24, 1), (1920.0, 70.0));
+    // Two read commands of two planes each: 60 + 2 * 10, twice. A whole word line takes three.
+    assert_eq!(one_shot(false, 24, 2), (1980.0, 80.0));
+    assert_eq!(one_shot(false, 24, 4), (1980.0, 160.0));
+    assert_eq!(one_shot(false, 24, 6), (1980.0, 240.0));
+    // Units wait until they fill a word line, and are found in the buffer.
+    assert_eq!(one_shot(false, 5, 5), (0.0, 0.0));
+}
+
+#[test]
+fn a_die_of_one_shot_programs_makes_the_requests_that_were_worked_out_by_hand() {
+    // A die of 4 planes and pages of 16 KiB in units of 4 KiB. A program has 48 units and 12
+    // transfers, and takes 1500 us; a read of a collection has up to 16 units.
+    let config = RunConfig {
+        blocks: Some(4 * 128),
+        pages_per_block: Some(48),
+        page_size: 16 * 1024,
+        mapping_unit: Some(4096),
+        program: "one-shot".into(),
+        spare: 0.15,
+        times: Some("read=60us,program=1.5ms,erase=5ms,transfer=10us".into()),
+        warmup: "4x".into(),
+        length: Length::Requests(200_000),
+        ..drive(4, "die")
+    };
+    let result = run(&config, 1);
+    let w = result.write_amplification;
+    let v = 1.0 - 1.0 / w;
+    let some = |units: i32| (1.0 - (1.0 - v).powi(units)) / (f64::from(units) * (1.0 - v));
+    let (q, g) = (some(4), some(16));
+    let erase = 5000.0 / (48.0 * 16.0 * (1.0 - v));
+    let us = w / 48.0 * (12.0 * 10.0 + 1500.0) + 60.0 * g + 10.0 * q + erase;
+    let rate = result.timed.as_ref().unwrap().throughput.requests_per_second;
+    assert!((rate * us / 1e6 - 1.0).abs() < 0.01, "{rate} {}", 1e6 / us);
 }
 
 #[test]
@@ -158,9 +361,28 @@ fn a_saturated_die_makes_the_requests_that_were_worked_out_by_hand() {
     let expected = by_hand(result.write_amplification);
     assert!((rate(&result) / expected - 1.0).abs() < 0.01, "{} {expected}", rate(&result));
     // Planes on their own do a third of it.
-    config.timed.as_mut().unwrap().superblock = "plane".into();
+    config.superblock = "plane".into();
     let apart = run(&config, 1);
     assert!(rate(&result) > 3.0 * rate(&apart), "{} {}", rate(&result), rate(&apart));
+    // A finding says so, from the counts of the slow drive alone.
+    let told =
+        |result: &RunResult| result.findings.iter().find(|one| one.id == "planes-apart").cloned();
+    let slower = told(&apart).unwrap().evidence["die_time"];
+    let found = rate(&result) / rate(&apart);
+    assert!((slower / found - 1.0).abs() < 0.1, "{slower} {found}");
+    assert_eq!(told(&apart).unwrap().evidence["joined_share"], 0.0);
+    assert!(told(&result).is_none());
+    // Operations that wait are joined, but not those of collections.
+    config.timed.as_mut().unwrap().multi_plane = true;
+    let joined = run(&config, 1);
+    let slower = told(&joined).unwrap().evidence["die_time"];
+    let found = rate(&result) / rate(&joined);
+    assert!((slower / found - 1.0).abs() < 0.25, "{slower} {found}");
+    // A drive that is mostly idle is not slower for it.
+    config.timed.as_mut().unwrap().multi_plane = false;
+    config.timed.as_mut().unwrap().arrivals = Some("poisson:rate=100".into());
+    config.length = Length::Requests(2000);
+    assert!(told(&run(&config, 1)).is_none());
 }
 
 #[test]
@@ -239,13 +461,48 @@ fn what_superblocks_cannot_do_is_refused_in_one_line() {
     assert!(refused.contains("planes: found 2000, expected 1 to 1024"), "{refused}");
     let refused = error(|timed| timed.planes = 1024);
     assert!(refused.contains("expected at least 2048: two superblocks of 1024"), "{refused}");
-    let large = RunConfig { pages_per_block: Some(8192), ..drive(4, "die") };
+    let large = RunConfig { pages_per_block: Some(1 << 23), ..drive(4, "die") };
     let refused = resolve(&large).err().unwrap();
     assert!(
-        refused.contains("superblocks of 32768 mapping units on 4 planes, expected at most 16384"),
+        refused.contains(
+            "superblocks of 33554432 mapping units in 4 blocks, expected at most 16777216"
+        ),
         "{refused}"
     );
-    assert!(refused.ends_with("hint: pages_per_block=4096"), "{refused}");
-    let refused = error(|timed| timed.superblock = "dye".into());
-    assert!(refused.contains("superblock: found 'dye', expected plane, die"), "{refused}");
+    assert!(refused.ends_with("hint: pages_per_block=4194304"), "{refused}");
+    let of = |superblock: &str| resolve(&drive(4, superblock)).err().unwrap();
+    let refused = of("dye");
+    assert!(refused.contains("superblock: found 'dye', expected plane, die, channel"), "{refused}");
+    let refused = of("dies=0,planes=4");
+    assert!(refused.contains("superblock: dies=0, expected 1 to"), "{refused}");
+    let refused = of("dies=2,planes=4");
+    assert!(refused.contains("joins 2 dies, expected one"), "{refused}");
+    let refused = of("dies=1,planes=2");
+    assert!(refused.contains("joins 2 planes of a die, which has 4"), "{refused}");
+    assert_eq!(resolve(&drive(4, "dies=1,planes=4")).unwrap().config.superblock, "die");
+    assert_eq!(resolve(&drive(4, "drive")).unwrap().config.superblock, "die");
+    let one_shot = RunConfig { program: "one-shot".into(), ..drive(4, "die") };
+    assert_eq!(resolve(&one_shot).unwrap().config.program, "one-shot:pages=3");
+    let program = |change: &dyn Fn(&mut RunConfig)| {
+        let mut config = one_shot.clone();
+        change(&mut config);
+        resolve(&config).err().unwrap()
+    };
+    let refused = program(&|config| config.pages_per_block = Some(16));
+    assert!(refused.contains("programs 3 pages together, expected a divisor of"), "{refused}");
+    assert!(refused.ends_with("hint: pages_per_block=15"), "{refused}");
+    let refused = program(&|config| config.program = "one-shot:pages=1".into());
+    assert!(refused.contains("program: found 'one-shot:pages=1', expected page"), "{refused}");
+    let kinds = "read=60us,program=300us/500us/900us,erase=3ms,transfer=10us";
+    let refused = program(&|config| config.times = Some(kinds.into()));
+    assert!(refused.contains("gives each its own program time"), "{refused}");
+    let slc = |config: &mut RunConfig| {
+        let timed = config.timed.as_mut().unwrap();
+        timed.slc = Some("static:blocks=10%".into());
+        timed.slc_times = Some("read=25us,program=200us,erase=2ms".into());
+    };
+    let refused = program(&slc);
+    assert!(refused.contains("a cell in SLC mode has one page"), "{refused}");
+    let refused = error(|timed| timed.dies = 0);
+    assert!(refused.contains("dies: found 0"), "{refused}");
 }

@@ -423,7 +423,11 @@ fn erases_that_give_way_no_more_are_told_with_the_longest_wait() {
     assert_eq!(evidence("programs"), rule.spent_programs as f64);
     // An erase of 1.5 ms has worked for some time when it is suspended for the last time.
     assert!((1000.0..=1500.0).contains(&evidence("longest_wait_us")), "{told:?}");
-    assert!(told.claim.contains("gave way once, the most allowed"), "{}", told.claim);
+    assert!(
+        told.claim.contains("gave way once or for 5.00 ms, the most allowed"),
+        "{}",
+        told.claim
+    );
     let slowest = &result.timed.as_ref().unwrap().worst;
     assert!(slowest.iter().any(|one| one.response_us >= evidence("longest_wait_us")));
     // If the limit is never reached, or requests come one by one, there is no finding. Without
@@ -496,20 +500,22 @@ fn planes_that_work_one_after_the_other_are_told() {
     assert_eq!(told.evidence["programs"], apart.counters.programs() as f64);
     assert_eq!(told.evidence["erases"], apart.counters.erases as f64);
     assert!(told.evidence["joined_share"] < 0.01);
-    assert!(told.hint.as_deref().unwrap().starts_with("more requests at a time"));
+    assert!(told.hint.as_deref().unwrap().contains("more requests at a time"));
     let together = with(true, 2, "closed:threads=32");
-    assert_eq!(finding(&together, "planes-apart"), None);
-    // Joined operations take less time. If the options do not ask for multi-plane operations, there
-    // is no finding.
+    let told = finding(&together, "planes-apart").expect("nothing of a collection is joined");
+    assert!(told.evidence["joined_share"] > 0.2 && told.evidence["die_time"] > 1.2);
+    // Joined operations take less time. A busy drive that joins nothing says so, too.
     let rate = |result: &RunResult| result.timed.as_ref().unwrap().throughput.requests_per_second;
     let asked_for_none = with(false, 2, "closed:threads=32");
     assert!(rate(&together) > 1.02 * rate(&asked_for_none));
-    assert_eq!(finding(&asked_for_none, "planes-apart"), None);
+    let told = finding(&asked_for_none, "planes-apart").expect("two planes could work together");
+    assert!(told.hint.as_deref().unwrap().contains("as drives of today do"));
+    assert_eq!(finding(&with(false, 2, seldom), "planes-apart"), None);
     assert!(finding(&with(true, 1, seldom), "planes-apart").is_some());
     // If requests go between the steps of collections, a collection is nearly always in progress.
     let between = with_preemption("pgc", true, 2, "closed:threads=32");
     let told = finding(&between, "planes-apart").expect("nothing is joined beside a collection");
-    assert!(told.hint.as_deref().unwrap().starts_with("on a die with a collection under way"));
+    assert!(told.hint.as_deref().unwrap().contains("on a die with a collection under way"));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn whole(kind: u16, body: &[u8]) -> Vec<u8> {
 }
 
 fn hello() -> Vec<u8> {
-    whole(1, b"flashgc\0\x01\0\0\0")
+    whole(1, b"flashgc\0\x02\0\0\0")
 }
 
 /// Returns the statuses of all answers until the server closes the connection.
@@ -228,7 +228,7 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
         // A first request that is not HELLO, a wrong name, another version.
         (whole(2, &[]), vec![1]),
         (whole(1, b"flashgcX\x01\0\0\0"), vec![1]),
-        ([whole(1, b"flashgc\0\x02\0\0\0"), whole(2, &[])].concat(), vec![2]),
+        ([whole(1, b"flashgc\0\x01\0\0\0"), whole(2, &[])].concat(), vec![2]),
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![1]),
         // Unknown kinds, wrong lengths, and nonzero bytes that must be 0.
         greeted(whole(0, &[])),

@@ -16,7 +16,7 @@ pub type BlockId = u32;
 /// Bit of a valid count that is set while the block may not be picked: it is open, or waits erased
 /// in a pool. With this bit, a count is larger than that of every candidate. So a search for the
 /// minimum need not ask whether a block may be picked.
-pub const NOT_A_CANDIDATE: u16 = 1 << 15;
+pub const NOT_A_CANDIDATE: u32 = 1 << 30;
 
 /// A store that outlives a block table. When the table is dropped, its columns move here for
 /// readers that still use them.
@@ -38,7 +38,7 @@ impl Clone for Lent {
 pub struct BlockTable {
     /// Valid pages of each block, with [`NOT_A_CANDIDATE`] set where it applies.
     #[snapshot(table)]
-    counts: Vec<u16>,
+    counts: Vec<u32>,
     #[snapshot(table)]
     erases: Vec<u32>,
     /// `true` for a block that was programmed since its last erase.
@@ -46,7 +46,7 @@ pub struct BlockTable {
     programmed: Vec<bool>,
     /// Zombies of each block; empty if zombies are not counted.
     #[snapshot(table)]
-    zombies: Vec<u16>,
+    zombies: Vec<u32>,
     #[snapshot(state)]
     history: Kept,
     candidates: u32,
@@ -83,7 +83,7 @@ impl BlockTable {
     /// Bytes of a table of `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         let blocks = blocks as usize;
-        bytes_of::<u16>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<bool>(blocks)
+        bytes_of::<u32>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<bool>(blocks)
     }
 
     /// A table of N erased blocks, none of which is a candidate.
@@ -113,7 +113,7 @@ impl BlockTable {
 
     /// A table for tests of policies: one entry a block, `Some(valid pages)` for a candidate and
     /// `None` for an open block. It keeps a history, in which nothing has happened.
-    pub fn from_counts(pages_per_block: u32, counts: &[Option<u16>]) -> Self {
+    pub fn from_counts(pages_per_block: u32, counts: &[Option<u32>]) -> Self {
         Self {
             counts: counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect(),
             erases: vec![0; counts.len()],
@@ -161,31 +161,31 @@ impl BlockTable {
 
     /// Valid pages of `block`, with [`NOT_A_CANDIDATE`] set where it may not be picked.
     #[inline]
-    pub fn masked_count(&self, block: BlockId) -> u16 {
+    pub fn masked_count(&self, block: BlockId) -> u32 {
         self.counts[block as usize]
     }
 
     /// The masked counts of all blocks, in order of block number.
     #[inline]
-    pub fn masked_counts(&self) -> &[u16] {
+    pub fn masked_counts(&self) -> &[u32] {
         &self.counts
     }
 
     /// Valid pages of `block`.
     #[inline]
-    pub fn valid(&self, block: BlockId) -> u16 {
+    pub fn valid(&self, block: BlockId) -> u32 {
         self.masked_count(block) & !NOT_A_CANDIDATE
     }
 
     /// Valid pages of `block` whose new version waits in the host's cache, as far as hints say; 0
     /// if zombies are not counted.
     #[inline]
-    pub fn zombies(&self, block: BlockId) -> u16 {
+    pub fn zombies(&self, block: BlockId) -> u32 {
         self.zombies.get(block as usize).copied().unwrap_or_default()
     }
 
     /// The zombies of all blocks, in order of block number; empty if zombies are not counted.
-    pub fn zombie_counts(&self) -> &[u16] {
+    pub fn zombie_counts(&self) -> &[u32] {
         &self.zombies
     }
 
@@ -248,7 +248,7 @@ impl BlockTable {
     }
 
     #[inline]
-    pub(crate) fn zombies_mut(&mut self) -> &mut [u16] {
+    pub(crate) fn zombies_mut(&mut self) -> &mut [u32] {
         &mut self.zombies
     }
 
@@ -262,6 +262,11 @@ impl BlockTable {
     #[inline]
     pub fn candidates(&self) -> u32 {
         self.candidates
+    }
+
+    /// The number of candidates without a valid page. It looks at all blocks.
+    pub fn dead_blocks(&self) -> u64 {
+        self.counts.iter().filter(|&&count| count == 0).count() as u64
     }
 
     /// Times that `block` has been erased.
@@ -299,7 +304,7 @@ impl BlockTable {
     }
 
     #[inline]
-    pub(crate) fn counts_mut(&mut self) -> &mut [u16] {
+    pub(crate) fn counts_mut(&mut self) -> &mut [u32] {
         &mut self.counts
     }
 
@@ -328,14 +333,14 @@ impl BlockTable {
     pub(crate) fn set_open_count(&mut self, block: BlockId, valid: u32) {
         debug_assert!(!self.is_candidate(block));
         debug_assert!(valid <= self.pages_per_block);
-        self.counts[block as usize] = NOT_A_CANDIDATE | valid as u16;
+        self.counts[block as usize] = NOT_A_CANDIDATE | valid;
     }
 
     /// Records that `pages` pages of `block`, which is open, are being programmed.
     #[inline]
-    pub(crate) fn program(&mut self, block: BlockId, pages: u16) {
+    pub(crate) fn program(&mut self, block: BlockId, pages: u32) {
         debug_assert!(!self.is_candidate(block));
-        debug_assert!(u32::from(self.valid(block) + pages) <= self.pages_per_block);
+        debug_assert!((self.valid(block) + pages) <= self.pages_per_block);
         self.counts[block as usize] += pages;
         self.programmed[block as usize] = true;
     }

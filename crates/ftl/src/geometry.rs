@@ -33,7 +33,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// Largest number of pages a block may have.
-    pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 14;
+    pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 24;
 
     /// A drive of `blocks` blocks of `pages_per_block` pages with a logical capacity of
     /// `logical_pages` pages.
@@ -218,8 +218,10 @@ mod tests {
     #[test]
     fn oversized_shapes_are_refused_with_a_reason() {
         let text = |result: Result<Geometry, GeometryError>| result.unwrap_err().to_string();
-        assert!(text(Geometry::with_spare(100, 1, 0.1)).contains("is 1, expected 2 to 16384"));
-        assert!(text(Geometry::with_spare(100, 16385, 0.1)).contains("is 16385"));
+        assert!(text(Geometry::with_spare(100, 1, 0.1)).contains("is 1, expected 2 to 16777216"));
+        let large = Geometry::with_spare(100, (1 << 24) + 1, 0.1);
+        assert!(text(large).contains("is 16777217"));
+        assert!(Geometry::with_spare(200, 1 << 24, 0.1).is_ok());
         assert!(text(Geometry::with_spare(100, 64, 0.0)).contains("spare factor is 0"));
         assert!(text(Geometry::with_spare(100, 64, f64::NAN)).contains("spare factor is NaN"));
         assert!(text(Geometry::new(1 << 30, 64, 1 << 20)).contains("32 bits"));

@@ -34,6 +34,9 @@ pub struct Layout {
     pub streams: bool,
     /// The gathering of mapping units in flash pages.
     pub buffer: PageBuffer,
+    /// The physical blocks that one block of the map stands for, at least 1. It bears the erases
+    /// that the weakest of them bears.
+    pub blocks_together: u32,
     /// The blocks in SLC mode, which only a map over planes can have; `None` without them.
     pub slc: Option<SlcRegion>,
     /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives
@@ -63,6 +66,7 @@ impl Layout {
             placement: PlacementSpec::default(),
             streams: false,
             buffer: PageBuffer::default(),
+            blocks_together: 1,
             slc: None,
             lifespan: None,
             fill: Fill::Sequential,

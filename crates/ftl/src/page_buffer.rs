@@ -9,6 +9,9 @@
 //! protected programs a partly filled page in two cases: when the host sends a flush command, and
 //! before a collection erases the block from which it copied. The rest of such a page is *padding*.
 //!
+//! With one-shot programs the pages of a word line are programmed together: a program has several
+//! flash pages, which are still read one by one. Units wait until they fill a program.
+//!
 //! A superblock of a die is one block here: its page holds the pages at one place of all planes,
 //! which the die programs, reads and erases together.
 
@@ -27,8 +30,11 @@ pub struct PageBuffer {
     /// Mapping units of a flash page, at least 1; with a superblock those of its pages on all
     /// planes.
     pub units_per_page: u32,
-    /// Planes whose blocks are a superblock; 1 without superblocks. A divisor of `units_per_page`.
+    /// Planes of a die whose blocks are in one superblock; 1 without superblocks. A divisor of
+    /// `units_per_page`.
     pub planes: u32,
+    /// Flash pages of a word line that are programmed together; 1 if each is programmed alone.
+    pub pages_per_program: u32,
     /// `true` if units that wait in the buffer survive a loss of power.
     pub is_protected: bool,
 }
@@ -36,7 +42,7 @@ pub struct PageBuffer {
 impl Default for PageBuffer {
     /// A unit is a flash page: nothing waits.
     fn default() -> Self {
-        Self { units_per_page: 1, planes: 1, is_protected: true }
+        Self { units_per_page: 1, planes: 1, pages_per_program: 1, is_protected: true }
     }
 }
 
@@ -44,17 +50,23 @@ impl PageBuffer {
     /// Returns `true` if anything can wait in the buffer.
     #[inline]
     pub fn gathers(&self) -> bool {
-        self.units_per_page > 1
+        self.units_per_program() > 1
     }
 
-    /// Checks that a block of `units_per_block` units holds a whole number of flash pages.
+    /// Returns the mapping units that are programmed together.
+    #[inline]
+    pub fn units_per_program(&self) -> u32 {
+        self.units_per_page.saturating_mul(self.pages_per_program)
+    }
+
+    /// Checks that a block of `units_per_block` units holds a whole number of programs.
     pub(crate) fn check_blocks(&self, units_per_block: u32) -> Result<(), GeometryError> {
-        let units = self.units_per_page;
+        let units = self.units_per_program();
         if units > 0 && units_per_block.is_multiple_of(units) {
             return Ok(());
         }
         Err(GeometryError(format!(
-            "a block of {units_per_block} mapping units is no whole number of flash pages of {units}"
+            "a block of {units_per_block} mapping units is no whole number of programs of {units}"
         )))
     }
 

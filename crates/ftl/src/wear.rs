@@ -95,7 +95,7 @@ impl Wear {
         let mut limits = Vec::with_capacity(geometry.blocks() as usize);
         for plane in 0..planes.planes {
             // A superblock is worn out when the first of its blocks is.
-            let members = planes.layout.buffer.planes;
+            let members = planes.layout.blocks_together;
             let of_blocks =
                 endurance.limits(blocks * members, &mut planes.stream(plane, "endurance"));
             let weakest = |block: &[u32]| block.iter().copied().min().unwrap_or(0);
@@ -237,7 +237,6 @@ mod tests {
     use crate::frontier::Frontier;
     use crate::geometry::Geometry;
     use crate::layout::Layout;
-    use crate::page_buffer::PageBuffer;
 
     #[test]
     fn the_reserve_is_what_promises_and_frontier_leave() {
@@ -279,7 +278,7 @@ mod tests {
             let geometry = Geometry::new(blocks, 12 * planes, 24).unwrap();
             let layout = PlaneLayout::one(Layout {
                 frontier: Frontier::Pool { low: 1 },
-                buffer: PageBuffer { units_per_page: planes, planes, is_protected: true },
+                blocks_together: planes,
                 lifespan: Some(lifespan),
                 seed: 1,
                 ..Layout::new(geometry)

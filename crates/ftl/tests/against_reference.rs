@@ -348,11 +348,11 @@ proptest! {
             prop_assert_eq!(fast.locate(page), place, "page {}", page);
         }
         for (block, valid) in slow.counts().into_iter().enumerate() {
-            prop_assert_eq!(usize::from(fast.blocks().valid(block as u32)), valid);
+            prop_assert_eq!(fast.blocks().valid(block as u32) as usize, valid);
         }
         for (block, zombies) in slow.zombie_counts().into_iter().enumerate() {
             let expected = if keeps_zombies { zombies } else { 0 };
-            prop_assert_eq!(usize::from(fast.blocks().zombies(block as u32)), expected);
+            prop_assert_eq!(fast.blocks().zombies(block as u32) as usize, expected);
         }
     }
 }

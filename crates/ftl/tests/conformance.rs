@@ -83,6 +83,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
             let layout = Layout {
                 slc: None,
                 buffer: flashgc_ftl::PageBuffer::default(),
+                blocks_together: 1,
                 geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
                 frontier: Frontier::Pool { low: 2 },
                 placement: PlacementSpec::default(),

@@ -246,7 +246,7 @@ proptest! {
         prop_assert_eq!(traffic(&*layer), naive.traffic);
         prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);
         for (block, zombies) in (0..).zip(naive.flash.zombie_counts()) {
-            prop_assert_eq!(usize::from(layer.blocks().zombies(block)), zombies);
+            prop_assert_eq!(layer.blocks().zombies(block) as usize, zombies);
         }
         prop_assert_eq!(layer.counts().zombies.is_some(), heeds);
         layer.audit().map_err(TestCaseError::fail)?;

@@ -17,6 +17,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
     Layout {
         slc: None,
         buffer: flashgc_ftl::PageBuffer::default(),
+        blocks_together: 1,
         geometry,
         frontier,
         placement,

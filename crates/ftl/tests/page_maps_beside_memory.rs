@@ -87,6 +87,7 @@ impl Case {
             placement: PlacementSpec::default(),
             streams: false,
             buffer: flashgc_ftl::PageBuffer::default(),
+            blocks_together: 1,
             allocation: Allocation::default(),
             levelling: self
                 .levelling

@@ -71,7 +71,7 @@ impl Joint {
     fn sees(&self, blocks: &BlockTable) {
         for block in 0..blocks.len() {
             let known = self.valid[(blocks.first() + block) as usize];
-            assert_eq!(u32::from(blocks.valid(block)), known, "block {block}");
+            assert_eq!(blocks.valid(block), known, "block {block}");
         }
     }
 }
@@ -156,7 +156,7 @@ impl PicksVictims for Joint {
             (age + 1) * (1 + u64::from(self.class[(blocks.first() + block) as usize]))
         };
         let candidates = (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
-        let dead = |block| blocks.pages_per_block() - u32::from(blocks.valid(block));
+        let dead = |block| blocks.pages_per_block() - blocks.valid(block);
         candidates.max_by_key(|&block| (u64::from(dead(block)) * age(block), block))
     }
 }

@@ -454,7 +454,7 @@ fn with_zombies<P: VictimPolicy>(spec: &str, table: &[(u32, u16)]) -> Hand<P> {
 
 impl<P: VictimPolicy> Hand<P> {
     /// With `by` = 1 a page of `block` becomes a zombie, and with -1 a zombie lives again.
-    fn mark(&mut self, block: BlockId, by: i16) -> &mut Self {
+    fn mark(&mut self, block: BlockId, by: i32) -> &mut Self {
         let zombies = &mut self.blocks.zombies_mut()[block as usize];
         *zombies = zombies.wrapping_add_signed(by);
         match by {

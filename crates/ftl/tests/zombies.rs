@@ -48,7 +48,7 @@ fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
 /// (live, zombie, dead) of each block, as the figures print them: erased pages are clean.
 fn states(layer: &dyn Translation, dirty: &[u32], clean: [u32; 4]) -> [(u32, u32, u32); 4] {
     std::array::from_fn(|block| {
-        let valid = u32::from(layer.blocks().valid(block as u32));
+        let valid = layer.blocks().valid(block as u32);
         let zombies = dirty.iter().filter(|&&page| layer.locate(page).unwrap().0 == block as u32);
         let zombies = zombies.count() as u32;
         (valid - zombies, zombies, 10 - valid - clean[block])
@@ -134,7 +134,7 @@ impl VictimPolicy for Looked {
         rng: &mut Stream,
     ) -> Option<BlockId> {
         let pick = self.0.pick(blocks, tracker, rng)?;
-        let invalid = |block| blocks.pages_per_block() - u32::from(blocks.valid(block));
+        let invalid = |block| blocks.pages_per_block() - blocks.valid(block);
         let score = |block| {
             let (i, z) = (f64::from(invalid(block)), f64::from(blocks.zombies(block)));
             i - z.min(i / 2.0)

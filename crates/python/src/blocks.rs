@@ -56,8 +56,9 @@ impl LentMemory {
 /// Views are read-only and always current; they cost nothing to read and are never copied.
 #[pyclass(frozen, module = "flashgc", name = "Blocks")]
 pub(crate) struct Blocks {
-    /// numpy uint16, one entry a block: valid pages. 0x8000 is added if the block is open or erased and
-    /// so cannot be picked: its value is then larger than that of any other block.
+    /// numpy uint32, one entry a block: valid pages. 2^30 is added if the block is open or erased
+    /// and so cannot be picked: its value is then larger than that of any other block, and larger
+    /// than `pages_per_block`.
     #[pyo3(get)]
     valid: Py<PyAny>,
     /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.
@@ -80,7 +81,7 @@ pub(crate) struct Blocks {
     /// numpy uint64, one entry a block: `host_clock` when it was closed last.
     #[pyo3(get)]
     closed_at_host: Py<PyAny>,
-    /// numpy uint16, one entry a block: valid pages whose new version waits in the host's cache.
+    /// numpy uint32, one entry a block: valid pages whose new version waits in the host's cache.
     /// None where the drive keeps no zombies.
     #[pyo3(get)]
     zombies: Option<Py<PyAny>>,
@@ -117,14 +118,14 @@ impl Blocks {
         };
         let bytes = PyMemoryView::from(valid.as_any())?;
         Ok(Self {
-            counts: bytes.call_method1(intern!(py, "cast"), ("H",))?.unbind(),
-            valid: array(&valid, "uint16")?,
+            counts: bytes.call_method1(intern!(py, "cast"), ("I",))?.unbind(),
+            valid: array(&valid, "uint32")?,
             count: count_function(&valid)?,
             erases: array(&erases, "uint32")?,
             classes: array(&classes, "uint8")?,
             closed_at: array(&closed_at, "uint64")?,
             closed_at_host: array(&closed_at_host, "uint64")?,
-            zombies: zombies.map(|zombies| array(&zombies, "uint16")).transpose()?,
+            zombies: zombies.map(|zombies| array(&zombies, "uint32")).transpose()?,
             pages_per_block: table.pages_per_block(),
             first: table.first(),
             len: table.len(),
@@ -257,8 +258,8 @@ unsafe extern "C" fn count(
         let memory = Borrowed::from_ptr(Python::assume_attached(), counts);
         let memory = memory.cast_unchecked::<LentMemory>().get();
         let index = ffi::PyLong_AsSize_t(block);
-        if index < memory.bytes as usize / size_of::<u16>() {
-            let start = memory.start.load(Ordering::Relaxed).cast::<u16>();
+        if index < memory.bytes as usize / size_of::<u32>() {
+            let start = memory.start.load(Ordering::Relaxed).cast::<u32>();
             return ffi::PyLong_FromLong((*start.add(index)).into());
         }
         if ffi::PyErr_Occurred().is_null() {

@@ -19,7 +19,7 @@ pub(crate) fn policy_pick(
     py: Python<'_>,
     policy: &Bound<'_, PyAny>,
     pages_per_block: u32,
-    counts: Vec<Option<u16>>,
+    counts: Vec<Option<u32>>,
     seed: u64,
 ) -> PyResult<Option<u32>> {
     let table = BlockTable::from_counts(pages_per_block, &counts);

@@ -27,7 +27,7 @@ const NO_ANSWER: &str = "the victim policy returned None, though there are candi
 /// Returns `true` if collecting some candidate would free a page.
 fn reclaimable(table: &BlockTable) -> bool {
     let full = table.pages_per_block();
-    table.masked_counts().iter().any(|&count| u32::from(count) < full)
+    table.masked_counts().iter().any(|&count| count < full)
 }
 
 /// Makes the function that picks the victims of a plane with `policy`. A policy is a function, an

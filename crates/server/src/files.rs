@@ -102,6 +102,7 @@ fn described(settings: &Settings) -> Result<Value, ServerError> {
     Ok(json!({
         "blocks": geometry.blocks(),
         "pages_per_block": geometry.pages_per_block(),
+        "blocks_together": layout.blocks_together,
         "logical_pages": geometry.logical_pages(),
         "capacity_bytes": bytes(geometry.logical_pages().into()),
         "physical_bytes": bytes(geometry.physical_pages()),

@@ -328,11 +328,11 @@ fn monotonic(moment: Instant) -> u64 {
 /// other.
 pub fn columns(bytes: &[u8]) -> [&[u8]; 5] {
     /// The number of bytes of a block in all columns.
-    const BLOCK: usize = 10;
+    const BLOCK: usize = 14;
     let blocks = bytes.len() / BLOCK;
     let (state, rest) = bytes.split_at(blocks);
     let (class, rest) = rest.split_at(blocks);
-    let (valid, rest) = rest.split_at(2 * blocks);
-    let (zombies, erases) = rest.split_at(2 * blocks);
+    let (valid, rest) = rest.split_at(4 * blocks);
+    let (zombies, erases) = rest.split_at(4 * blocks);
     [state, class, valid, zombies, erases]
 }

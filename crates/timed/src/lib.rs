@@ -78,9 +78,9 @@ mod testing;
 
 pub use channels::{Channels, are_apart};
 pub use config::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation, parse_bandwidth,
-    parse_slc, parse_slc_times, words,
+    Collecting, Counted, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption,
+    ReadRetry, Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation,
+    parse_bandwidth, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub use front::{Lines, Shape};

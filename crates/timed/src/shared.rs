@@ -31,9 +31,9 @@ pub struct Shared<O> {
     /// The counts of the host's commands, without the reads. A write is counted when it has its
     /// physical page.
     pub commands: HostCommands,
-    /// The number of pages of the map that a flash page holds.
+    /// The number of pages of the map that are programmed together.
     #[snapshot(skip)]
-    pub units_per_page: u32,
+    units_per_program: u32,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
 }
@@ -47,7 +47,7 @@ pub fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
 impl<O: Observer> Shared<O> {
     /// Returns the shared parts of a drive without operations under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
-        let units_per_page = map.buffer().units_per_page;
+        let units_per_program = map.buffer().units_per_program();
         Self {
             clock,
             map,
@@ -55,7 +55,7 @@ impl<O: Observer> Shared<O> {
             observer,
             hinted: HashMap::new(),
             commands: HostCommands::default(),
-            units_per_page,
+            units_per_program,
             slc: None,
         }
     }
@@ -154,11 +154,11 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Returns `true` if the page at `ppn` is the last one of its flash page, so that the flash
-    /// page is full.
+    /// Returns `true` if the page at `ppn` is the last one of those that are programmed together.
     #[inline]
-    pub fn fills_its_page(&self, ppn: u32) -> bool {
-        self.units_per_page == 1 || self.map.unit_in_page(ppn) + 1 == self.units_per_page
+    pub fn fills_its_program(&self, ppn: u32) -> bool {
+        let all = self.units_per_program;
+        all == 1 || self.map.unit_in_program(ppn) + 1 == all
     }
 
     /// Returns the physical place of the data of read `op`; `None` if the page has no data. Reports

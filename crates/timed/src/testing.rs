@@ -17,6 +17,7 @@ pub fn settings() -> Settings {
         planes: 1,
         page_bytes: 4096,
         units_per_page: 1,
+        pages_per_program: 1,
         read_ns: 25,
         program_ns: 200,
         erase_ns: 1500,

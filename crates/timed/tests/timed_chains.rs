@@ -188,6 +188,7 @@ fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
         planes,
         page_bytes: 4096,
         units_per_page: 1,
+        pages_per_program: 1,
         read_ns: 100,
         program_ns: 300,
         erase_ns: 800,

@@ -129,6 +129,7 @@ impl Case {
                 frontier: Frontier::Pool { low: 2 },
                 buffer: PageBuffer {
                     units_per_page: hardware.units_per_page,
+                    pages_per_program: hardware.pages_per_program,
                     planes: 1,
                     is_protected: true,
                 },

@@ -2,7 +2,9 @@
 //! states, merged requests, pipelined pairs and suspended operations.
 
 use flashgc_ftl::{Fill, Geometry};
-use flashgc_timed::{Hardware, Loop, Preemption, Settings, Suspend, TimedDrive, Until, Work};
+use flashgc_timed::{
+    Counted, Hardware, Loop, Preemption, Settings, Suspend, TimedDrive, Until, Work,
+};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
@@ -431,6 +433,35 @@ fn an_operation_is_suspended_so_many_times_and_then_ends() {
     let twice = vec![at(1700, Op::Read, 10), at(1760, Op::Read, 10)];
     let drive = self::drive(&settings, twice);
     assert_eq!(drive.observer().refused[0], (false, (1890 + 55 - 1760) * US));
+}
+
+#[test]
+fn a_read_that_comes_while_the_die_is_free_is_served() {
+    // The erase is suspended at 2400, and the die is free from 2420 on. Each read takes 35. The
+    // second comes during the first, the third during the second.
+    let mut settings = suspending();
+    settings.suspend.counted = Counted::Suspensions;
+    settings.suspend.most = 1;
+    let reads = vec![at(2400, Op::Read, 10), at(2430, Op::Read, 10), at(2480, Op::Read, 10)];
+    let mut drive = drive(&settings, reads.clone());
+    assert_eq!(drive.observer().completed_us()[9..], [2455, 2490, 2525]);
+    // The erase goes on at 2525, 125 later than without reads. It was suspended once.
+    assert_eq!(first_erase(&drive).1, 2380 + 1500 + 125);
+    assert_eq!((drive.totals().suspended_erases, drive.observer().refused.len()), (1, 0));
+    // After 60 the erase goes on before reads that come later.
+    settings.suspend.longest_ns = 60 * US;
+    let drive = self::drive(&settings, reads);
+    assert_eq!(drive.observer().completed_us()[9..], [2455, 2490, 2380 + 1500 + 90 + 35]);
+    assert_eq!(drive.observer().refused, [(true, (3970 - 2490) * US)]);
+    // The time of all suspensions of an erase counts: 55 of the first, and 55 of the second.
+    (settings.suspend.most, settings.suspend.longest_ns) = (9, 100 * US);
+    let apart = vec![at(2400, Op::Read, 10), at(2500, Op::Read, 10), at(2600, Op::Read, 10)];
+    let drive = self::drive(&settings, apart.clone());
+    assert_eq!(drive.observer().completed_us()[9..], [2455, 2555, 3990 + 35]);
+    assert_eq!(drive.observer().refused, [(true, (3990 - 2600) * US)]);
+    settings.suspend.longest_ns = 111 * US;
+    let drive = self::drive(&settings, apart);
+    assert_eq!(drive.observer().completed_us()[9..], [2455, 2555, 2655]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
         planes: draw.of(&[1, 2, 4]),
         page_bytes: PAGE,
         units_per_page: 1,
+        pages_per_program: 1,
         read_ns: draw.from(5, 50) * US,
         program_ns: draw.from(50, 300) * US,
         erase_ns: draw.from(300, 2000) * US,
@@ -414,8 +415,12 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
     for case in 0..300 {
         let units_per_page = [2, 4, 8][case as usize % 3];
         let is_protected = case % 4 < 2;
-        let (reads, _, totals) =
-            run_units(case, 1500, PageBuffer { units_per_page, planes: 1, is_protected }, None);
+        let (reads, _, totals) = run_units(
+            case,
+            1500,
+            PageBuffer { units_per_page, planes: 1, pages_per_program: 1, is_protected },
+            None,
+        );
         checked += reads;
         padding += totals.collections.started;
     }
@@ -446,7 +451,7 @@ fn every_read_is_current_where_flash_pages_of_an_slc_region_hold_several_units()
         let units_per_page = [2, 4, 8][case as usize % 3];
         let is_protected = case % 4 < 2;
         let region = WithRegion::draw(case, is_protected);
-        let buffer = PageBuffer { units_per_page, planes: 1, is_protected };
+        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, is_protected };
         let (reads, _, totals) = run_units(case, 1500, buffer, Some(&region));
         checked += reads;
         sum = sum.plus(&totals.slc.unwrap());
@@ -467,7 +472,12 @@ fn every_read_of_many_more_drives_with_a_region() {
     let mut checked = 0;
     for case in 300..6000 {
         let units_per_page = [1, 2, 4, 8][case as usize % 4];
-        let buffer = PageBuffer { units_per_page, planes: 1, is_protected: case % 3 > 0 };
+        let buffer = PageBuffer {
+            units_per_page,
+            planes: 1,
+            pages_per_program: 1,
+            is_protected: case % 3 > 0,
+        };
         let region = WithRegion::draw(case, buffer.is_protected || units_per_page == 1);
         let buffer = if units_per_page == 1 { PageBuffer::default() } else { buffer };
         checked += run_units(case, 1500, buffer, Some(&region)).0;

@@ -35,11 +35,11 @@ class WithoutWear:
 
     def scores(self, blocks: Blocks) -> NDArray[np.float64]:
         """The score of every block; infinite for full blocks and for those not to be picked."""
-        kept = 1 - (self.ratio + self.used[blocks.valid]) / 2
+        # All that may not be picked have the score of a full block.
+        valid = np.minimum(blocks.valid, blocks.pages_per_block)
+        kept = 1 - (self.ratio + self.used[valid]) / 2
         time = np.maximum(blocks.clock - self.erased, 1)
-        scores: NDArray[np.float64] = (
-            self.cost[blocks.valid] * np.maximum(kept, 1 / self.pages) / time
-        )
+        scores: NDArray[np.float64] = self.cost[valid] * np.maximum(kept, 1 / self.pages) / time
         return scores
 
     def _begin(self, blocks: int, pages: int) -> None:

@@ -36,13 +36,16 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
     else:
         length = {"warmup": "0", "passes": 1}
     physical = drive["blocks"] * drive["pages_per_block"]
+    together = drive.get("blocks_together", 1)
+    superblock = {"superblock": f"dies={together},planes=1"} if together > 1 else {}
     policies = {key: value for key, value in drive["policies"].items() if value is not None}
     if drive.get("streams_file") is not None:
         policies["streams"] = drive["streams_file"]
     return {
         **policies,
-        "blocks": drive["blocks"],
-        "pages_per_block": drive["pages_per_block"],
+        **superblock,
+        "blocks": drive["blocks"] * together,
+        "pages_per_block": drive["pages_per_block"] // together,
         "spare": 1 - drive["logical_pages"] / physical,
         "fill": "empty",
         "numbering": "given",

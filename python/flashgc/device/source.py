@@ -30,9 +30,9 @@ class Blocks:
     def from_columns(
         cls, state: bytes, klass: bytes, valid: bytes, zombies: bytes, erases: bytes
     ) -> Self:
-        """The blocks from columns of little-endian numbers of 1, 1, 2, 2 and 4 bytes."""
+        """The blocks from columns of little-endian numbers of 1, 1, 4, 4 and 4 bytes."""
         return cls(
-            state, klass, _numbers("H", valid), _numbers("H", zombies), _numbers("I", erases)
+            state, klass, _numbers("I", valid), _numbers("I", zombies), _numbers("I", erases)
         )
 
     def __len__(self) -> int:

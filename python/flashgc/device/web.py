@@ -5,9 +5,9 @@ from elsewhere cannot reach the drive by a name that resolves to this address (D
 is no authentication: other machines can reach the page only if the user asked for that. The use of
 resources by viewers is limited (:class:`Limits`).
 
-``/blocks`` is binary, little endian: ``FGCB``, then as three u32 the version (1), the number of
+``/blocks`` is binary, little endian: ``FGCB``, then as three u32 the version (2), the number of
 blocks and the pages per block. Then one column after the other, with an entry per block: erases
-(u32), valid pages (u16), zombies (u16), state (u8, an index into
+(u32), valid pages (u32), zombies (u32), state (u8, an index into
 :data:`flashgc.device.source.STATES`), class (u8).
 """
 
@@ -42,7 +42,7 @@ from flashgc.device.listening import is_local, parse_address
 from flashgc.device.source import Blocks, Source
 
 #: The beginning of the answer to ``/blocks``, before the counts.
-MAGIC, VERSION = b"FGCB", 1
+MAGIC, VERSION = b"FGCB", 2
 
 HERE = Path(__file__).parent / "page"
 #: Files of the page, by URL path.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -95,11 +96,11 @@ class Config:
     seed: int
     #: Logical capacity in mapping units (U).
     logical_pages: int
-    #: Physical capacity in mapping units (N b, times the units of a page).
+    #: Physical capacity in mapping units (N b, times the units of a page), that of parity included.
     physical_pages: int
-    #: Spare factor: 1 - U / (N b), exact.
+    #: Spare factor: 1 - U / (N b), exact. With parity, it is the share of the flash beside parity.
     spare_factor: float
-    #: Over-provisioning: (N b - U) / U, exact.
+    #: Over-provisioning: (N b - U) / U, exact. With parity, it is that of the flash beside parity.
     overprovision: float
     #: True if the size of the drive and the pages per block were not given, but chosen for the
     #: pages of a trace.
@@ -110,6 +111,11 @@ class Config:
     capacity: int | None = None
     #: Bytes of a mapping unit; ``None`` for a flash page.
     mapping_unit: int | None = None
+    #: Blocks that are opened, collected and erased together: ``plane`` (each alone), ``die`` or
+    #: ``dies=N,planes=N``.
+    superblock: str = "plane"
+    #: The share of each superblock that is parity: ``1/N``, or ``none``.
+    parity: str = "none"
     #: True if the page buffer survives a loss of power.
     power_protection: bool = True
     #: Bytes of a generator's request; ``None`` for a mapping unit.
@@ -146,7 +152,20 @@ class Config:
     def blocks_together(self) -> int:
         """Blocks of a superblock, which is opened, collected and erased as one; 1 without them."""
         timed = self.timed or {}
-        return int(timed.get("planes") or 1) if timed.get("superblock") == "die" else 1
+        if self.superblock == "die":
+            return int(timed.get("planes") or 1)
+        members = (part.partition("=")[2] for part in self.superblock.split(",") if "=" in part)
+        return math.prod(map(int, members))
+
+    @property
+    def stripe(self) -> int | None:
+        """Parts of a superblock, one of which is parity; ``None`` without parity."""
+        return None if self.parity == "none" else int(self.parity.removeprefix("1/"))
+
+    @property
+    def spare_of_flash(self) -> float:
+        """The share of all flash, that of parity included, beyond the logical capacity."""
+        return 1 - self.logical_pages / self.physical_pages
 
     @property
     def superblocks(self) -> int:

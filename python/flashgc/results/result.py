@@ -25,8 +25,9 @@ class Bytes(run.Bytes):
     def per_host_byte(self, part: str) -> float:
         """The bytes of the field ``part`` for each byte that the host wrote.
 
-        >>> Bytes(host=4, merged=0, rounding=12, padding=0, copies=2, programmed=18).per_host_byte(
-        ...     "rounding")
+        >>> written = Bytes(
+        ...     host=4, merged=0, rounding=12, padding=0, copies=2, programmed=18, parity=0)
+        >>> written.per_host_byte("rounding")
         3.0
         """
         return int(getattr(self, part)) / self.host if self.host else math.nan
@@ -76,6 +77,12 @@ class Result(Document, run.Result):
         written = self.bytes
         units = written.host - written.merged + written.rounding
         return self.write_amplification * written.host / units if units else math.nan
+
+    @property
+    def write_amplification_with_parity(self) -> float:
+        """Write amplification with the programs of parity; without parity, write amplification."""
+        parts = self.config.stripe
+        return self.write_amplification * (1.0 if parts is None else parts / (parts - 1))
 
     @functools.cached_property
     def timing(self) -> results.Timing | None:

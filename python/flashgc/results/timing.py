@@ -26,6 +26,10 @@ class Suspension(clock.Suspension):
         lost = f" and loses {format_time(self.resume_us)}" if self.resume_us else ""
         takes = f"each time takes {format_time(self.suspend_us)}{lost}"
         times = "once" if self.most == 1 else f"{self.most} times"
+        if self.longest_us is not None:
+            times += f" and for {format_time(self.longest_us)}"
+        if self.counts_requests:
+            times += ", requests that come meanwhile counted"
         return f"{' or '.join(labels)}, at most {times}; {takes}"
 
 

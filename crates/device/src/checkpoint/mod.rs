@@ -23,6 +23,8 @@ use chunks::{MAGIC, Sink, Source};
 
 const HEADER: usize = 24 + 8 * Counters::LENGTH;
 const BLOCK: usize = 24;
+/// The most pages of a block: an entry of a block has 23 bits for the offset of its next page.
+pub(crate) const MOST_PAGES: u32 = (1 << 23) - 1;
 const HORIZON: usize = 16;
 /// The most crashes that are remembered, each as a [`Horizon`].
 pub(crate) const HORIZONS: u64 = 4096;
@@ -37,7 +39,7 @@ pub(crate) struct BlockInfo {
     pub(crate) changed: u64,
     pub(crate) erases: u32,
     /// Offset of the next page to program.
-    pub(crate) next: u16,
+    pub(crate) next: u32,
     /// The class for which the block was last opened.
     pub(crate) class: u8,
     /// `true` if the block was programmed since it was erased.
@@ -178,9 +180,9 @@ impl Slices {
                     .u64(info.opened)
                     .u64(info.changed)
                     .u32(info.erases)
-                    .u16(info.next)
+                    .u16(info.next as u16)
                     .u8(info.class)
-                    .u8(info.is_written.into());
+                    .u8(u8::from(info.is_written) | ((info.next >> 16) << 1) as u8);
             }
             self.sink.put(media, &bytes[..BLOCK * now.len()])?;
             self.done += now.len() as u64;
@@ -280,14 +282,11 @@ pub(crate) fn read(
         let mut bytes = [0; BLOCK];
         source.read_exact(&mut bytes).map_err(cut)?;
         let mut get = Get::new(&bytes);
-        blocks.push(BlockInfo {
-            opened: get.u64(),
-            changed: get.u64(),
-            erases: get.u32(),
-            next: get.u16(),
-            class: get.u8(),
-            is_written: get.u8() == 1,
-        });
+        let (opened, changed, erases) = (get.u64(), get.u64(), get.u32());
+        let (next, class, state) = (get.u16(), get.u8(), get.u8());
+        let next = u32::from(state >> 1) << 16 | u32::from(next);
+        let is_written = state & 1 == 1;
+        blocks.push(BlockInfo { opened, changed, erases, next, class, is_written });
     }
     if named.snapshot > 0 {
         restore(&mut source, named.snapshot).map_err(damaged)?;

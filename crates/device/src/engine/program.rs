@@ -79,7 +79,7 @@ impl Drive {
             info.is_written = true;
             info.opened = stamp;
         }
-        (info.changed, info.next) = (stamp, offset as u16 + 1);
+        (info.changed, info.next) = (stamp, offset + 1);
         let class = info.class;
         let record = Oob {
             page,

@@ -85,9 +85,9 @@ pub struct Block {
     /// The class for which the block was last opened.
     pub class: u8,
     /// The number of pages with current data.
-    pub valid: u16,
+    pub valid: u32,
     /// The number of zombies among the valid pages.
-    pub zombies: u16,
+    pub zombies: u32,
     /// The number of erases so far.
     pub erases: u32,
 }

@@ -84,6 +84,9 @@ impl Durability {
     }
 }
 
+/// The key of the number of blocks of a superblock.
+const TOGETHER: &str = "blocks-together";
+
 impl Settings {
     /// Returns the settings as TOML, as stored in the drive's file. Two drives with the same text
     /// decide alike.
@@ -94,6 +97,10 @@ impl Settings {
         let word = |shown: Option<String>| value(shown.unwrap_or_else(|| NONE.to_string()));
         text["blocks"] = value(i64::from(geometry.blocks()));
         text["pages-per-block"] = value(i64::from(geometry.pages_per_block()));
+        // Files of drives without superblocks stay as they were.
+        if self.layout.blocks_together > 1 {
+            text[TOGETHER] = value(i64::from(self.layout.blocks_together));
+        }
         text["logical-pages"] = value(i64::from(geometry.logical_pages()));
         text["victim"] = value(self.victim.to_string());
         text["frontier"] = value(frontier.to_string());
@@ -150,6 +157,13 @@ impl Settings {
         let pages: u64 = keys.number("logical-pages")?;
         let geometry =
             Geometry::new(blocks, b, pages).map_err(|error| invalid(error.to_string()))?;
+        let blocks_together = match keys.0.contains_key(TOGETHER) {
+            true => keys.number(TOGETHER)?,
+            false => 1,
+        };
+        if blocks_together == 0 || !geometry.pages_per_block().is_multiple_of(blocks_together) {
+            return Err(keys.fault(TOGETHER, "a divisor of pages-per-block"));
+        }
         let lifespan = match keys.word("endurance")? {
             NONE => None,
             _ => Some(Lifespan {
@@ -174,6 +188,7 @@ impl Settings {
             streams: has_streams(streams.is_some(), &placement),
             placement,
             lifespan,
+            blocks_together,
             fill: Fill::Empty,
             seed: seed.map_err(|_| keys.fault("seed", "a whole number as a text"))?,
             ..Layout::new(geometry)

@@ -203,15 +203,15 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     ];
     let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
-        (46_064, 0x16a40d9cd47cbee2),
-        (53_796, 0x25d60007658ac6e6),
-        (62_482, 0x60346a238c35b3f6),
-        (153_234, 0x63f507bdb8b5422b),
-        (56_943, 0xce68994cbe825a84),
-        (115_396, 0x0608e576c2859603),
-        (118_812, 0x7062da5b17c5a3e4),
+        (46_320, 0xdadce7adc8230adf),
+        (54_052, 0x7e7752b68d2a12af),
+        (62_738, 0xe9c0203f44c0f385),
+        (153_758, 0x36b3342488e90855),
+        (57_071, 0x528ba589a7531af4),
+        (115_536, 0x537ab9697ff82329),
+        (119_372, 0xa060764b4da6fe34),
     ];
-    assert_eq!((FORMAT, digests), (23, recorded));
+    assert_eq!((FORMAT, digests), (24, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

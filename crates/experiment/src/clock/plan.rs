@@ -6,7 +6,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{
-    parse_idle, parse_preemption, parse_scheduling, parse_superblock, parse_suspend, parse_unit,
+    parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
@@ -62,6 +62,7 @@ impl TimedPlan {
             planes: config.planes,
             page_bytes: page_size,
             units_per_page: buffer.units_per_page,
+            pages_per_program: buffer.pages_per_program,
             read_ns: times.read.mean(),
             program_ns: times.program.mean(),
             erase_ns: times.erase,
@@ -69,7 +70,6 @@ impl TimedPlan {
             command_ns: times.command,
         };
         hardware.check()?;
-        parse_superblock(&config.superblock)?;
         let together = buffer.planes;
         let hardware = hardware.joined(together);
         refuse_if!(
@@ -77,7 +77,7 @@ impl TimedPlan {
             choice("multi_plane", "no"),
             "{} yes does not go with {}: the planes of a superblock work together always",
             subject("multi_plane"),
-            choice("superblock", &config.superblock)
+            choice("superblock", "die")
         );
         let placement = Placement::parse(&config.striping)?;
         let (preemption, erase, program) = parse_preemption(&config.preemption)?;

@@ -250,6 +250,15 @@ impl Clocked {
         erases
     }
 
+    /// Returns the number of blocks without a valid page that may be collected.
+    pub(crate) fn dead_blocks(&mut self) -> u64 {
+        let mut dead = 0;
+        self.drive.each_map(|map| {
+            dead += (0..map.planes()).map(|plane| map.blocks(plane).dead_blocks()).sum::<u64>();
+        });
+        dead
+    }
+
     /// Returns the figures of the clock, and frees the drive. `has_begun` is `false` if the run was
     /// cancelled before its measured part. `settling` are the intervals of its warm-up.
     pub(crate) fn finish(

@@ -129,7 +129,13 @@ pub(crate) fn starved(writes: u64, paces: bool) -> Finding {
 /// Returns the finding that operations waited for erases and programs that could not be suspended
 /// again; `None` if no operation did.
 pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
-    let Suspension { most, spent_erases, spent_programs, longest_wait_us, .. } = *suspension;
+    let Suspension { most, longest_us, spent_erases, spent_programs, longest_wait_us, .. } =
+        *suspension;
+    let times = if most == 1 { "once".to_string() } else { format!("{most} times") };
+    let bound = match longest_us {
+        Some(us) => format!("{times} or for {:.2} ms", us / 1e3),
+        None => times,
+    };
     let kinds = [(spent_erases, "erase"), (spent_programs, "program")];
     let named: Vec<String> = kinds
         .into_iter()
@@ -137,13 +143,12 @@ pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
         .map(|(number, what)| count(number, what))
         .collect();
     let claim = format!(
-        "{} gave way {}, the most allowed, and then no more: requests waited up to {:.2} ms for the end of one",
+        "{} gave way {bound}, the most allowed, and then no more: requests waited up to {:.2} ms for the end of one",
         named.join(" and "),
-        if most == 1 { "once".to_string() } else { format!("{most} times") },
         longest_wait_us / 1e3
     );
     let finding = Finding::new(SUSPENDED_NO_MORE, claim)
-        .hint(format!("a larger most in {}", option("suspend")))
+        .hint(format!("a larger most or longest in {}", option("suspend")))
         .with("most", u64::from(most))
         .with("erases", spent_erases)
         .with("programs", spent_programs)
@@ -173,29 +178,45 @@ pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u3
         .with("waits", waits)
 }
 
-/// Returns the finding that multi-plane operations hardly happened. Of `programs` page programs,
-/// only `joined` were executed together with one on another plane. Of `erases` erases, none was.
-/// `gives_way` is `true` if requests go between the steps of collections.
-pub(crate) fn planes_apart(joined: u64, programs: u64, erases: u64, gives_way: bool) -> Finding {
-    let share = joined as f64 / programs as f64;
-    let few = if joined == 0 { "none".to_string() } else { percent(share) };
+/// The operations of dies whose planes worked one after another.
+pub(crate) struct Apart {
+    /// The share of the programs that were executed together with one on another plane.
+    pub(crate) share: f64,
+    pub(crate) programs: u64,
+    /// The erases, none of which was executed together with another.
+    pub(crate) erases: u64,
+    /// The time that the dies worked without host reads, as a multiple of that with all planes
+    /// together.
+    pub(crate) factor: f64,
+}
+
+/// Returns the finding that operations on the planes of a die came one after another.
+/// `multi_plane` is `true` if the drive joins operations that wait, and `gives_way` if requests go
+/// between the steps of collections.
+pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) -> Finding {
+    let Apart { share, programs, erases, factor } = *apart;
+    let few = if share == 0.0 { "none".to_string() } else { percent(share) };
     let none = if erases == 0 {
         "no erase".to_string()
     } else {
         format!("none of {}", count(erases, "erase"))
     };
     let claim = format!(
-        "{} joined {few} of {} and {none}: those on the planes of a die came one after the other",
-        choice("multi_plane", "yes"),
+        "{few} of {} and {none} went together with one on another plane: dies worked {factor:.1} times as \
+         long as all planes together would",
         count(programs, "program"),
     );
-    let hint = match gives_way {
-        true => format!(
-            "on a die with a collection under way nothing is joined, and {} lets requests in there",
+    let joins = choice("superblock", "die");
+    let hint = match (multi_plane, gives_way) {
+        (false, _) => {
+            format!("{joins}, as drives of today do, or {}", choice("multi_plane", "yes"))
+        }
+        (true, true) => format!(
+            "{joins}: on a die with a collection under way nothing else is joined, and {} lets requests in there",
             option("preemption")
         ),
-        false => {
-            "more requests at a time, so that writes wait for several planes of a die".to_string()
+        (true, false) => {
+            format!("{joins}, or more requests at a time, so that writes wait for several planes")
         }
     };
     Finding::new(PLANES_APART, claim)
@@ -204,4 +225,5 @@ pub(crate) fn planes_apart(joined: u64, programs: u64, erases: u64, gives_way: b
         .with("joined_share", share)
         .with("erases", erases)
         .with("joined_erases", 0u64)
+        .with("die_time", factor)
 }

@@ -10,7 +10,8 @@ use flashgc_ftl::{
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_timed::words::parse_superblock;
+use flashgc_timed::Superblock;
+use flashgc_timed::words::{parse_superblock, superblock_words};
 use flashgc_workload::requests::Space;
 use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{Disorder, Numbering, Paging, format, parse_devices};
@@ -90,6 +91,31 @@ super::holder! {
              units, the drive gathers writes in a page buffer and programs a page when it is full. \
              Page counts are then in mapping units.",
             drive(Kind::PageSize).unstored("each page of its file is written as a whole, when it comes").example("4KiB").range(1, u32::MAX as u64);
+        #[serde(skip_serializing_if = "is_plane")]
+        superblock: String => "plane",
+            "Blocks that are opened, filled, collected and erased together, as one large block: \
+             {words}, or dies=N,planes=N. A page of it has the pages of all its planes of a die, \
+             which are programmed, read and erased together. A drive without a clock has no dies, \
+             so its superblocks are given by dies=N,planes=N.",
+            drive(Kind::Spec).stored().metavar("SPEC").example("dies=16,planes=4").several()
+                .words(superblock_words).checked(|_, text| parse_superblock(text).map(drop));
+        #[serde(skip_serializing_if = "is_page_alone")]
+        program: String => "page",
+            "Pages that are programmed together: {words}. With one-shot, the pages of a word line \
+             (3 unless pages=N says otherwise) go to the die one after another, and the program time \
+             is that of all of them. Units wait until they fill them. Each page is still read alone.",
+            drive(Kind::Spec).unstored("each page of its file is written as a whole, when it comes")
+                .metavar("SPEC").example("one-shot:pages=4").several().words(|| vec![PAGE, "one-shot"])
+                .checked(|_, text| parse_program(text).map(drop));
+        #[serde(skip_serializing_if = "is_none")]
+        parity: String => "none",
+            "Share of each superblock that is parity: 1/N, or none. N divides the number of its \
+             blocks, so that a failed block is rebuilt from the others. {spare} is the share \
+             beside the parity.",
+            drive(Kind::Text).unstored("its file keeps each page once").metavar("1/N").example("1/16").several()
+                .counting("leave it out",
+                    "a superblock of a drive with a clock lies on one die, and a die that fails cannot rebuild itself")
+                .checked(|_, text| parse_parity(text).map(drop));
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",
             "The data in the page buffer and in the write cache survive a loss of power. With no, \
@@ -223,6 +249,12 @@ fn is_page(mapping: &str) -> bool {
     mapping == Mapping::default().to_string()
 }
 
+/// Returns `true` if blocks are on their own. The default is not written, so that the digests of
+/// earlier results do not change.
+fn is_plane(superblock: &str) -> bool {
+    superblock == RunConfig::default().superblock
+}
+
 fn is_fifo(allocation: &str) -> bool {
     allocation == Allocation::default().to_string()
 }
@@ -236,8 +268,64 @@ impl RunConfig {
     }
 }
 
-fn is_none(placement: &str) -> bool {
-    placement == PlacementSpec::default().to_string()
+/// The text for programs of single pages.
+const PAGE: &str = "page";
+
+fn is_page_alone(program: &str) -> bool {
+    program == PAGE
+}
+
+/// The most pages of a word line: the bits of a cell.
+const MOST_BITS: u32 = 8;
+
+/// Reads how pages are programmed: `page`, `one-shot`, or `one-shot:pages=4`. Returns the pages that
+/// are programmed together.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_program(text: &str) -> Result<u32, SpecError> {
+    let pages = match text.trim() {
+        PAGE => Some(1),
+        "one-shot" => Some(3),
+        text => text
+            .strip_prefix("one-shot:pages=")
+            .and_then(|pages| pages.parse().ok())
+            .filter(|pages| (2..=MOST_BITS).contains(pages)),
+    };
+    pages.ok_or_else(|| {
+        SpecError::new(
+            format!(
+                "program: found '{text}', expected page, one-shot, or one-shot:pages=2 to {MOST_BITS}"
+            ),
+            choice("program", "one-shot:pages=3"),
+        )
+    })
+}
+
+fn is_none(spec: &str) -> bool {
+    spec == NONE
+}
+
+/// The largest number of blocks of which one may be parity.
+const MOST_IN_STRIPE: u32 = 1 << 16;
+
+/// Reads the share of a superblock that is parity: `none`, or `1/16` for one part of 16. Returns the
+/// number of parts.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_parity(text: &str) -> Result<Option<u32>, SpecError> {
+    if text.trim() == NONE {
+        return Ok(None);
+    }
+    let parts = text.trim().strip_prefix("1/").and_then(|parts| parts.parse().ok());
+    match parts.filter(|parts| (2..=MOST_IN_STRIPE).contains(parts)) {
+        Some(parts) => Ok(Some(parts)),
+        None => Err(SpecError::new(
+            format!("parity: found '{text}', expected none, or 1/2 to 1/{MOST_IN_STRIPE}"),
+            choice("parity", "1/16"),
+        )),
+    }
 }
 
 impl RunConfig {
@@ -273,15 +361,40 @@ impl RunConfig {
                 ),
             ));
         }
-        let planes = self.blocks_together();
+        let planes = self.members().1;
         let units_per_page = (page / unit).saturating_mul(planes);
-        Ok(PageBuffer { units_per_page, planes, is_protected: self.power_protection })
+        let pages_per_program = self.pages_per_program();
+        let is_protected = self.power_protection;
+        Ok(PageBuffer { units_per_page, planes, pages_per_program, is_protected })
     }
 
-    /// Returns the mapping units of a superblock, which is a block if blocks are on their own.
+    /// Returns the mapping units of data of a superblock, which is a block if blocks are on their
+    /// own.
     pub fn units_per_block(&self) -> u32 {
+        self.units_with_parity() - self.units_of_parity()
+    }
+
+    /// Returns the mapping units of a superblock, those of its parity included.
+    pub(crate) fn units_with_parity(&self) -> u32 {
         let of_block = self.flash_pages_per_block().saturating_mul(self.units_per_page());
         of_block.saturating_mul(self.blocks_together())
+    }
+
+    /// Returns the mapping units of a superblock that hold parity.
+    pub(crate) fn units_of_parity(&self) -> u32 {
+        self.stripe().map_or(0, |parts| self.units_with_parity() / parts)
+    }
+
+    /// Returns the flash pages that are programmed together.
+    pub(crate) fn pages_per_program(&self) -> u32 {
+        // A text that is wrong is refused where the shape is checked.
+        parse_program(&self.program).unwrap_or(1)
+    }
+
+    /// Returns the number of parts of a stripe, one of which is parity; `None` without parity.
+    pub(crate) fn stripe(&self) -> Option<u32> {
+        // A text that is wrong is refused where the shape is checked.
+        parse_parity(&self.parity).unwrap_or_default()
     }
 
     /// Returns the flash pages of a block.
@@ -291,10 +404,28 @@ impl RunConfig {
 
     /// Returns the number of blocks of a superblock: 1 if blocks are on their own.
     pub fn blocks_together(&self) -> u32 {
-        self.timed.as_ref().map_or(1, |timed| {
-            // A word that is unknown is refused where the plan is made.
-            parse_superblock(&timed.superblock).map_or(1, |rule| rule.blocks(timed.planes)).max(1)
-        })
+        let (dies, planes) = self.members();
+        dies.saturating_mul(planes)
+    }
+
+    /// Returns the dies that a superblock joins, and the planes of each of them.
+    pub(crate) fn members(&self) -> (u32, u32) {
+        // A text that is wrong is refused where the shape is checked, and so is a count of 0.
+        let superblock = parse_superblock(&self.superblock).unwrap_or(Superblock::Plane);
+        let (dies, planes) = match (superblock, &self.timed) {
+            (Superblock::Plane, _) => (1, 1),
+            (Superblock::Of { dies, planes }, _) => (dies, planes),
+            (_, None) => (1, 1),
+            (Superblock::Die, Some(timed)) => (1, timed.planes),
+            (Superblock::Channel, Some(timed)) => {
+                (timed.ways.saturating_mul(timed.dies), timed.planes)
+            }
+            (Superblock::Drive, Some(timed)) => {
+                let of_channel = timed.ways.saturating_mul(timed.dies);
+                (timed.channels.saturating_mul(of_channel), timed.planes)
+            }
+        };
+        (dies.max(1), planes.max(1))
     }
 
     /// Returns the number of blocks in this number of superblocks.
@@ -312,7 +443,7 @@ impl RunConfig {
     }
 
     fn planes(&self) -> u64 {
-        self.timed.as_ref().map_or(1, |timed| {
+        self.timed.as_ref().map_or(self.blocks_together().into(), |timed| {
             let all = [timed.channels, timed.ways, timed.dies, timed.planes];
             all.iter().map(|&count| u64::from(count)).product()
         })

@@ -6,8 +6,8 @@ use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::tenants::{ClassWeights, TenantSpec};
 use flashgc_timed::words::Window;
 use flashgc_timed::words::{
-    PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_superblock, parse_suspend,
-    parse_unit, parse_window, scheduling_words, superblock_words, unit_words,
+    PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+    parse_window, scheduling_words, unit_words,
 };
 use flashgc_timed::{
     Placement, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
@@ -80,12 +80,6 @@ super::holder! {
              a read goes before writes, but not before an earlier write of its page.",
             drive(Kind::Word).words(scheduling_words)
                 .checked(|_, text| parse_scheduling(text).map(drop));
-        #[serde(skip_serializing_if = "is_plane")]
-        superblock: String => "plane",
-            "Blocks that are opened, filled, collected and erased together, as one large block: \
-             {words}. With die, a die programs, reads and erases the pages of all its planes together.",
-            drive(Kind::Word).words(superblock_words)
-                .checked(|_, text| parse_superblock(text).map(drop));
         multi_plane: bool => "no",
             "The planes of a die execute operations of one kind together.",
             drive(Kind::YesNo);
@@ -113,8 +107,11 @@ super::holder! {
                 .checked(|_, text| parse_preemption(text).map(drop));
         suspend: String => "20us",
             "Time until a suspended operation frees its die; or all parameters of suspension: \
-             suspend, resume, most (suspensions of one operation, 8 unless it is given), least-erase \
-             and least-program (an operation with less time left is not suspended).",
+             suspend, resume, most (suspensions of one operation, 8 unless it is given), longest (the \
+             time for which one operation is suspended in all, 5ms unless it is given), counted \
+             (suspensions; with requests, each request that comes while an operation is suspended \
+             counts as one more of most, and longest has no default), least-erase and \
+             least-program (an operation with less time left is not suspended).",
             gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
                 .example("suspend=20us,resume=5us,most=8");
         victim_search_time: String => "0us",
@@ -330,12 +327,6 @@ static OTHERS: &[OptionInfo] = &[
 /// digests of earlier results do not change.
 fn is_tlc(bits: &u32) -> bool {
     *bits == 3
-}
-
-/// Returns `true` if blocks are on their own. The default is not written, so that the digests of
-/// earlier results do not change.
-fn is_plane(superblock: &str) -> bool {
-    superblock == TimedConfig::default().superblock
 }
 
 /// Returns `true` if classes have their default weights.

@@ -10,14 +10,14 @@ use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, StreamCounts};
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, Overload, Preemption, Refused, Settings, Suspension, Throughput, TimedResult,
-    Utilisation, WorstResult, slowest,
+    ByTenant, Hardware, Overload, Preemption, Refused, Settings, Suspension, Throughput,
+    TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Part, Summary};
 use crate::clock::Timed;
-use crate::findings::{self, Finding};
+use crate::findings::{self, Apart, Finding};
 use crate::finished::{Pace, Timings};
 use crate::options::RunConfig;
 use crate::result::RunResult;
@@ -27,6 +27,13 @@ use crate::stream_results::StreamResult;
 /// The share of programs that are executed together, below which multi-plane operations have next
 /// to no effect.
 const LEAST_JOINED: f64 = 0.01;
+
+/// The factor by which dies may work longer than with all planes together, before it is told.
+const MOST_APART: f64 = 1.2;
+
+/// The share of the time that dies are busy, above which their time decides how many requests the
+/// drive completes.
+const LEAST_BUSY: f64 = 0.5;
 
 /// The number of rounds of collections that a test of steadiness needs.
 const FEWEST_ROUNDS: f64 = 20.0;
@@ -233,16 +240,29 @@ impl<'a> ClockPart<'a> {
         if !self.has_figure() {
             return Vec::new();
         }
-        let settings = &self.timed.settings;
         let suspended = self.result.suspension.as_ref().and_then(findings::suspended_no_more);
-        let units = u64::from(settings.hardware.units_per_page);
+        [suspended, self.filling.clone(), self.planes_apart(summary)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Returns the finding that operations on the planes of a die came one after another.
+    fn planes_apart(&self, summary: &Summary<'_>) -> Option<Finding> {
+        let Settings { hardware, multi_plane, collecting, .. } = &self.timed.settings;
+        let units = u64::from(hardware.units_per_program());
         let joined = self.runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
         let counters = &summary.counted.counters;
-        let (programs, erases) = (counters.programs(), counters.erases);
-        let gives_way = settings.collecting.preemption != Preemption::None;
-        let apart = (settings.multi_plane && joins_nothing(joined, programs))
-            .then(|| findings::planes_apart(joined, programs, erases, gives_way));
-        [suspended, self.filling.clone(), apart].into_iter().flatten().collect()
+        let programs = counters.programs();
+        let share = if programs > 0 { joined as f64 / programs as f64 } else { 0.0 };
+        let read = summary.counted.layer.packing.map(|packing| packing.pages_read);
+        let factor = time_apart(hardware, counters, read, share);
+        let is_slowed = factor > MOST_APART && self.result.utilisation.die > LEAST_BUSY;
+        (is_slowed || *multi_plane && share < LEAST_JOINED && programs > 0).then(|| {
+            let gives_way = collecting.preemption != Preemption::None;
+            let apart = Apart { share, programs, erases: counters.erases, factor };
+            findings::planes_apart(&apart, *multi_plane, gives_way)
+        })
     }
 
     fn on_trace_events(&self, _: &Summary<'_>) -> Vec<Finding> {
@@ -402,10 +422,35 @@ fn more_requests(config: &RunConfig, change: Drift) -> String {
     }
 }
 
-/// Returns `true` if so few programs, `joined` of `programs`, were executed together that
-/// multi-plane operations have next to no effect.
-fn joins_nothing(joined: u64, programs: u64) -> bool {
-    (joined as f64) < LEAST_JOINED * programs as f64
+/// Returns how many times as long as with all planes of a die together the dies worked on programs,
+/// copies and erases. `joined` is the share of the pages that were programmed with others: in the
+/// best case with those of all other planes. No other operations were joined. Collections read `pages_read` flash pages;
+/// `None` if a flash page is a unit.
+fn time_apart(
+    hardware: &Hardware,
+    counters: &Counters,
+    pages_read: Option<u64>,
+    joined: f64,
+) -> f64 {
+    let planes = f64::from(hardware.planes);
+    let [in_page, in_program] =
+        [hardware.units_per_page, hardware.units_per_program()].map(f64::from);
+    let [read, program, erase, transfer] =
+        [hardware.read_ns, hardware.program_ns, hardware.erase_ns, hardware.transfer_ns]
+            .map(|ns| ns as f64);
+    let units = counters.programs() as f64;
+    let (pages, programs) = (units / in_page, units / in_program);
+    let copies = pages_read.unwrap_or(counters.copied_pages) as f64;
+    let erases = counters.erases as f64;
+    let time = |joined: f64, of_others: f64| {
+        let in_cells = |ns: f64, joined: f64| ns * (1.0 - joined + joined / planes);
+        pages * transfer
+            + programs * in_cells(program, joined)
+            + copies * (transfer + in_cells(read, of_others))
+            + erases * in_cells(erase, of_others)
+    };
+    let together = time(1.0, 1.0);
+    if together > 0.0 { time(joined, 0.0) / together } else { 1.0 }
 }
 
 /// Returns the finding that a write cache of `capacity` pages was filling: it holds more pages at
@@ -437,10 +482,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_in_a_hundred_is_something() {
-        assert!(joins_nothing(0, 1));
-        assert!(joins_nothing(99, 10_000));
-        assert!(!joins_nothing(100, 10_000));
-        assert!(!joins_nothing(0, 0));
+    fn the_time_of_planes_on_their_own_is_that_of_all_operations() {
+        let hardware = Hardware {
+            channels: 1,
+            ways: 1,
+            dies: 1,
+            planes: 4,
+            page_bytes: 16 * 1024,
+            units_per_page: 4,
+            pages_per_program: 1,
+            read_ns: 60,
+            program_ns: 500,
+            erase_ns: 5000,
+            transfer_ns: 10,
+            command_ns: 0,
+        };
+        let counters =
+            Counters { host_pages: 300, copied_pages: 100, erases: 2, ..Counters::default() };
+        // 100 pages are programmed, 40 read and 2 blocks erased.
+        let alone = 100.0 * 510.0 + 40.0 * 70.0 + 2.0 * 5000.0;
+        let together = 100.0 * 135.0 + 40.0 * 25.0 + 2.0 * 1250.0;
+        let factor = |joined: f64| time_apart(&hardware, &counters, Some(40), joined);
+        assert!((factor(0.0) - alone / together).abs() < 1e-12);
+        // A program that goes with three others takes a quarter of 500.
+        let half = alone - 50.0 * 375.0;
+        assert!((factor(0.5) - half / together).abs() < 1e-12);
+        // Without pages of several units, each copy reads a page.
+        let large = Hardware { units_per_page: 1, ..hardware };
+        let alone = 400.0 * 510.0 + 100.0 * 70.0 + 2.0 * 5000.0;
+        let together = 400.0 * 135.0 + 100.0 * 25.0 + 2.0 * 1250.0;
+        let found = time_apart(&large, &counters, None, 0.0);
+        assert!((found - alone / together).abs() < 1e-12);
+        assert_eq!(time_apart(&hardware, &Counters::default(), None, 0.0), 1.0);
     }
 }

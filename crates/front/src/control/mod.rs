@@ -1,7 +1,7 @@
 //! The control socket of a served drive. Programs beside the file system send hints, TRIMs and
 //! flushes to it, and tools ask it for the state of the drive.
 //!
-//! # Protocol, version 1
+//! # Protocol, version 2
 //! The socket is a Unix socket. All numbers are little endian. The client sends requests, and the
 //! server answers them in order; a client may send the next request before it has the answer.
 //! Requests and answers are frames:
@@ -87,7 +87,7 @@ pub use request::{ControlStatus, FileStream};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The version of the protocol.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The part of the serving program that answers requests of the control socket. Calls come from
 /// several threads; a slow call delays only its own client.

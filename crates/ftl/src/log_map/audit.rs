@@ -31,7 +31,7 @@ pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), Stri
     }
     for block in 0..geometry.blocks() {
         let live = (0..b).filter(|&offset| hybrid.is_live(block, offset)).count() as u32;
-        let counted = u32::from(hybrid.blocks.valid(block));
+        let counted = hybrid.blocks.valid(block);
         fail_if!(
             live != mapped[block as usize] || live != counted,
             "block {block} has {live} live pages, {} mapped, {counted} counted",

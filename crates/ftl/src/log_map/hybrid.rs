@@ -318,7 +318,7 @@ impl Hybrid {
             self.blocks.take(log);
         }
         self.counters.collections += 1;
-        let decision = (u64::from(log) << 16) | u64::from(valid);
+        let decision = (u64::from(log) << 16) + u64::from(valid);
         // The digest takes one rotation, XOR and multiplication a decision, like the digest of the
         // page map.
         self.decisions =
@@ -348,7 +348,7 @@ impl Hybrid {
     /// The logical block of which `log` holds the first `next` pages, all current, each at its
     /// offset; `None` if `log` holds other pages.
     fn in_order(&self, log: BlockId, next: u32) -> Option<u32> {
-        if next == 0 || u32::from(self.blocks.valid(log)) != next {
+        if next == 0 || self.blocks.valid(log) != next {
             return None;
         }
         let first = self.page_at(log, 0);

@@ -169,6 +169,9 @@ pub trait Stepwise: Layer {
     /// The position of the page at `ppn` in its flash page, from 0.
     fn unit_in_page(&self, ppn: u32) -> u32;
 
+    /// The position of the page at `ppn` among those that are programmed with it, from 0.
+    fn unit_in_program(&self, ppn: u32) -> u32;
+
     /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not
     /// programmed.
     fn is_buffered(&self, ppn: u32) -> bool;

@@ -402,6 +402,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.unit_in_page(ppn)
     }
 
+    fn unit_in_program(&self, ppn: u32) -> u32 {
+        self.store.unit_in_program(ppn)
+    }
+
     fn buffer(&self) -> PageBuffer {
         self.store.buffer
     }
@@ -437,7 +441,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let plane_state = self.plane(plane);
         let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
-        Ok(Some(VictimBlock { block, valid: plane_state.blocks.valid(victim).into() }))
+        Ok(Some(VictimBlock { block, valid: plane_state.blocks.valid(victim) }))
     }
 
     fn slc(&self) -> Option<&dyn FoldsSlc> {
@@ -517,9 +521,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         };
         let class = self.store.sorting.of_copies(levels);
         let Some(class) = class.filter(|_| {
-            !folds
-                && self.copies_on_its_own()
-                && u32::from(plane_state.blocks.valid(block)) == count
+            !folds && self.copies_on_its_own() && plane_state.blocks.valid(block) == count
         }) else {
             for _ in 0..count {
                 self.next_move(plane);
@@ -599,7 +601,7 @@ impl<P: VictimPolicy> Layer for PlaneMap<P> {
     fn audit(&self) -> Result<(), String> {
         for plane in 0..self.planes() {
             let plane_state = self.plane(plane);
-            let full = plane_state.blocks.pages_per_block() as u16;
+            let full = plane_state.blocks.pages_per_block();
             let counts = plane_state.blocks.masked_counts().iter().filter(|&&count| count <= full);
             let dead: u64 = counts.map(|&count| u64::from(full - count)).sum();
             fail_if!(
@@ -641,6 +643,6 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
         let plane_state = self.plane(plane);
         let number = plane_state.first_block + block;
         self.store.tables.prefetch_block(number);
-        VictimBlock { block: number, valid: plane_state.blocks.valid(block).into() }
+        VictimBlock { block: number, valid: plane_state.blocks.valid(block) }
     }
 }

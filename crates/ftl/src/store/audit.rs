@@ -132,7 +132,7 @@ fn audit_plane<P: VictimPolicy>(
         let valid = (0..b).filter(|offset| tables.is_live(first | offset)).count();
         valid_pages += valid as u64;
         fail_if!(
-            valid != usize::from(plane.blocks.valid(block)),
+            valid != plane.blocks.valid(block) as usize,
             "block {block} holds {valid} live pages, the table says {}",
             plane.blocks.valid(block)
         );

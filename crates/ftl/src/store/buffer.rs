@@ -17,6 +17,8 @@ use flashgc_base::table::for_words;
 pub(crate) struct Gathering {
     #[snapshot(skip)]
     pub(crate) units_per_page: u32,
+    #[snapshot(skip)]
+    units_per_program: u32,
     pub(crate) counts: Packing,
     /// The ends of the host's data and of the copies in the open block of each class of each plane.
     #[snapshot(table)]
@@ -38,6 +40,7 @@ impl Gathering {
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
             units_per_page: buffer.units_per_page,
+            units_per_program: buffer.units_per_program(),
             counts: Packing::default(),
             ends: ends(),
             classes,
@@ -99,6 +102,13 @@ impl<P: VictimPolicy> PageStore<P> {
         self.gathering.as_ref().map_or(0, |it| offset % it.units_per_page)
     }
 
+    /// The number of the unit at `ppn` among those that are programmed with it.
+    #[inline]
+    pub(crate) fn unit_in_program(&self, ppn: u32) -> u32 {
+        let offset = self.tables.place_of(ppn).1;
+        self.gathering.as_ref().map_or(0, |it| offset % it.units_per_program)
+    }
+
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
     /// programmed.
     pub(crate) fn is_buffered(&self, ppn: u32) -> bool {
@@ -114,7 +124,7 @@ impl<P: VictimPolicy> PageStore<P> {
     fn first_buffered(&self, active: &Active) -> u32 {
         self.gathering
             .as_ref()
-            .map_or(active.next, |it| active.next - active.next % it.units_per_page)
+            .map_or(active.next, |it| active.next - active.next % it.units_per_program)
     }
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
@@ -174,11 +184,11 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Programs the rest of the flash page that is being filled at `class`, without data.
+    /// Programs the rest of the flash pages that are being filled at `class`, without data.
     fn pad(&mut self, plane: PlaneId, class: Class) {
         let Some(gathering) = &mut self.gathering else { return };
         let active = &mut self.planes[plane as usize].open[usize::from(class)];
-        let end = active.next.next_multiple_of(gathering.units_per_page);
+        let end = active.next.next_multiple_of(gathering.units_per_program);
         let padding = end - active.next;
         debug_assert!(padding > 0, "a full page does not wait");
         active.next = end;

@@ -77,7 +77,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &self.planes[plane as usize];
         let (valid, pages) =
             (plane_state.blocks.valid(block), plane_state.blocks.pages_per_block());
-        self.sorting.collected(plane_state.first_block + block, valid.into(), pages);
+        self.sorting.collected(plane_state.first_block + block, valid, pages);
     }
 
     /// The number of erased blocks that emptying the victim `block` takes; 0 if the pool has enough
@@ -89,9 +89,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let b = self.tables.geometry.pages_per_block();
         if let Some(class) = self.sorting.of_copies(levels) {
-            return usize::from(
-                u32::from(plane_state.blocks.valid(block)) > plane_state.room(class),
-            );
+            return usize::from(plane_state.blocks.valid(block) > plane_state.room(class));
         }
         let is_slc = plane_state.is_slc(block);
         let mut room: Vec<u32> = plane_state.open.iter().map(|active| b - active.next).collect();
@@ -131,7 +129,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let count = self.tables.take_live(block_of_drive, pages);
         debug_assert_eq!(
             count,
-            usize::from(plane_state.blocks.valid(block)),
+            plane_state.blocks.valid(block) as usize,
             "block {block} miscounted"
         );
         plane_state.blocks.set_open_count(block, 0);
@@ -182,7 +180,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 "page {page} was not lifted from the victim"
             );
             let mark = if with_zombies && is_marked(*entry) { ZOMBIE } else { 0 };
-            zombies += (mark >> 31) as u16;
+            zombies += mark >> 31;
             *entry = ppn | mark;
         }
         if zombies > 0 {

@@ -101,7 +101,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &mut self.planes[plane as usize];
         let block_of_drive = plane_state.first_block + block;
         let first = self.tables.program(block_of_drive, offset, pages);
-        plane_state.blocks.program(block, pages.len() as u16);
+        plane_state.blocks.program(block, pages.len() as u32);
         plane_state.valid_pages += pages.len() as u64;
         for (ppn, &page) in (first..).zip(pages) {
             self.tables.map[page as usize] = ppn;

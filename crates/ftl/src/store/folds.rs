@@ -156,7 +156,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &self.planes[plane as usize];
         let Some(region) = &plane_state.region else { return false };
         let Some(&oldest) = region.full.front() else { return false };
-        let valid = u32::from(plane_state.blocks.valid(oldest));
+        let valid = plane_state.blocks.valid(oldest);
         let erased = plane_state.pool.len();
         // The erase of a lent block gives this block back to the pool, unless it is worn out.
         match region.classes.folded {
@@ -186,7 +186,7 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let valid = plane_state.blocks.valid(block);
         plane_state.decisions =
-            digest(plane_state.decisions, (u64::from(block) << 16) | u64::from(valid));
+            digest(plane_state.decisions, (u64::from(block) << 16) + u64::from(valid));
         block
     }
 }

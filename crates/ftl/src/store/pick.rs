@@ -66,7 +66,7 @@ impl<P: VictimPolicy> Plane<P> {
             leveller.changed(&self.blocks, victim);
         }
         self.counters.collections += 1;
-        self.decisions = digest(self.decisions, (u64::from(victim) << 16) | u64::from(valid));
+        self.decisions = digest(self.decisions, (u64::from(victim) << 16) + u64::from(valid));
     }
 
     /// The block to collect in place of the policy's next victim, if wear levelling is due and the
@@ -92,7 +92,7 @@ impl<P: VictimPolicy> PageStore<P> {
 /// Checks that collections make progress. A policy may pick full blocks for a while (FIFO and
 /// random do), but not for ever.
 fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
-    let full = blocks.pages_per_block() as u16;
+    let full = blocks.pages_per_block();
     let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
     if reclaimable == 0 {
         return Err(FtlError::no_space(format!(

@@ -142,7 +142,7 @@ impl<P: VictimPolicy> Plane<P> {
         debug_assert!(block != Active::NO_BLOCK, "class {class} has no open block");
         active.next += pages.len() as u32;
         let first = tables.program(self.first_block + block, next, pages);
-        self.blocks.program(block, pages.len() as u16);
+        self.blocks.program(block, pages.len() as u32);
         self.blocks.tick(pages.len() as u64);
         self.valid_pages += pages.len() as u64;
         if P::Tracker::FOLLOWS_PROGRAMS && !self.is_slc(block) {

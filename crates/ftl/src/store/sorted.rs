@@ -169,7 +169,7 @@ impl<P: VictimPolicy> PageStore<P> {
             if count > 0 {
                 let first = front.next - count;
                 set_bits(&mut self.tables.live, first as usize, count as usize);
-                plane_state.blocks.program(active.block, count as u16);
+                plane_state.blocks.program(active.block, count);
                 active.next += count;
                 if let Some(gathering) = &mut self.gathering {
                     gathering.end(plane, class as Class, active.next, origin.is_copy());

@@ -55,7 +55,7 @@ pub(super) fn check(geometry: &Geometry) -> Result<(), SpecError> {
 
 /// Bytes of the counts of zombies on a drive of this shape.
 pub(super) fn bytes(geometry: &Geometry) -> u64 {
-    bytes_of::<u16>(geometry.blocks() as usize)
+    bytes_of::<u32>(geometry.blocks() as usize)
 }
 
 /// Returns `true` if `entry` is the map entry of a zombie, on a drive that keeps zombies.
@@ -209,7 +209,7 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Checks that the counts of zombies agree with the marks in the map.
     pub(super) fn audit_zombies(&self) -> Result<(), String> {
         let Some(counts) = &self.zombies else { return Ok(()) };
-        let mut counted = vec![0u16; self.tables.geometry.blocks() as usize];
+        let mut counted = vec![0u32; self.tables.geometry.blocks() as usize];
         for &entry in self.tables.map.iter().filter(|&&entry| is_marked(entry)) {
             counted[(unmarked(entry) >> self.tables.geometry.offset_bits()) as usize] += 1;
         }

@@ -173,7 +173,7 @@ pub trait Score: State + Send {
     /// The order of equal scores: the least value comes first. Blocks of equal value are ordered by
     /// their wear.
     #[inline(always)]
-    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u32 {
         0
     }
 
@@ -218,7 +218,7 @@ pub trait Score: State + Send {
         &self,
         blocks: &BlockTable,
         block: BlockId,
-        valid: u16,
+        valid: u32,
         closed: u64,
         until: u64,
     ) -> f64 {
@@ -234,7 +234,7 @@ const INSIDE: usize = 64;
 const SPELLS: u64 = 4;
 
 /// The limit of a block that is in the tree with any number of valid pages.
-const ALWAYS: u16 = u16::MAX;
+const ALWAYS: u32 = u32::MAX;
 
 /// A tournament tree whose nodes know how long they hold: a kinetic tournament.
 ///
@@ -263,7 +263,7 @@ pub struct Kinetic<S> {
     levels: Vec<Vec<Node>>,
     /// A block with at least as many valid pages is not in the tree.
     #[snapshot(table)]
-    limits: Vec<u16>,
+    limits: Vec<u32>,
     /// A score that the best block of the tree has, or exceeds.
     least: f64,
     /// The clock until which the limits hold.
@@ -349,11 +349,11 @@ impl<S: Score> Kinetic<S> {
     }
 
     /// The limit of `block`: the fewest valid pages with which its score stays below `least`.
-    fn limit(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn limit(&self, blocks: &BlockTable, block: BlockId) -> u32 {
         let closed = self.closed[block as usize];
         let stays_out =
-            |valid: u16| self.score.most(blocks, block, valid, closed, self.until) < self.least;
-        let full = blocks.pages_per_block() as u16;
+            |valid: u32| self.score.most(blocks, block, valid, closed, self.until) < self.least;
+        let full = blocks.pages_per_block();
         if !S::IS_BOUNDED || !stays_out(full) {
             return ALWAYS;
         }
@@ -545,7 +545,7 @@ impl<S: Score> Tracker for Kinetic<S> {
     fn bytes(shape: &Geometry) -> u64 {
         let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
         let blocks = shape.blocks() as usize;
-        bytes_of::<u64>(blocks) + bytes_of::<u16>(blocks) + bytes_of::<Node>(nodes)
+        bytes_of::<u64>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<Node>(nodes)
     }
 
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {

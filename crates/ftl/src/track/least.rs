@@ -1,13 +1,14 @@
 //! The candidate of the least rank, by default the candidate with the fewest valid pages, kept
 //! exactly at amortised O(1) a write.
 
+use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
 use flashgc_base::fail_if;
-use flashgc_base::snapshot::State;
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::Param;
 use flashgc_base::table::{bytes_of, tree_levels};
 
@@ -39,51 +40,72 @@ impl Ties {
     }
 }
 
-/// The rank of candidates, before ties are broken: the valid pages of a block, or a number made of
-/// its valid pages and its zombies. A lower rank is better.
+/// The rule that ranks candidates: by valid pages alone, or by valid pages and zombies.
 pub trait Rank: Send + 'static {
-    /// The number of low bits of a rank that the tree's bound ignores. With fewer distinct ranks a
-    /// bound is found faster.
-    const FINE_BITS: u32 = 0;
+    /// The rank of a block and, in its lowest 32 bits, its tie. The lowest key is the best.
+    type Key: Key;
 
     /// `true` if the rank depends on zombies.
     const FOLLOWS_ZOMBIES: bool = false;
 
-    /// The rank of a block of `pages_per_block` pages. `valid` of them are valid, and `zombies` of
-    /// the valid ones are zombies. The rank is below 2^31. It falls with every page that dies, and
-    /// never falls with a page that becomes a zombie.
-    fn of(pages_per_block: u32, valid: u16, zombies: u16) -> u32;
+    /// The key of a block of `pages_per_block` pages. `valid` of them are valid, and `zombies` of
+    /// the valid ones are zombies. The rank falls with every page that dies, and never falls with a
+    /// page that becomes a zombie.
+    fn key(pages_per_block: u32, valid: u32, zombies: u32, tie: u32) -> Self::Key;
 
-    /// An upper bound on the rank of a block of `pages_per_block` pages.
-    fn most(pages_per_block: u32) -> u32;
-
-    /// The most valid pages that a block of this rank or less can have. For most blocks, the valid
-    /// pages alone show that they are above a bound.
-    fn most_valid(rank: u32) -> u32;
+    /// The most valid pages that a block with this key or a lower one can have. For most blocks,
+    /// the valid pages alone show that they are above a bound.
+    fn most_valid(key: Self::Key) -> u32;
 }
+
+/// The key of a block in the tree: a whole number.
+pub trait Key: Copy + Ord + Debug + Send + Value {
+    /// The key where no block is.
+    const NONE: Self;
+
+    /// The tie in its lowest 32 bits.
+    fn tie(self) -> u32;
+
+    /// The highest key of the same rank.
+    fn with_highest_tie(self) -> Self;
+}
+
+macro_rules! keys {
+    ($($number:ty),*) => {$(
+        impl Key for $number {
+            const NONE: Self = Self::MAX;
+
+            #[inline(always)]
+            fn tie(self) -> u32 {
+                self as u32
+            }
+
+            fn with_highest_tie(self) -> Self {
+                self | Self::from(u32::MAX)
+            }
+        }
+    )*};
+}
+
+keys!(u64, u128);
 
 /// The rank of a block is its number of valid pages.
 #[derive(Clone, Debug)]
 pub struct Valid;
 
 impl Rank for Valid {
-    #[inline(always)]
-    fn of(_: u32, valid: u16, _: u16) -> u32 {
-        valid.into()
-    }
+    type Key = u64;
 
-    fn most(pages_per_block: u32) -> u32 {
-        pages_per_block
+    #[inline(always)]
+    fn key(_: u32, valid: u32, _: u32, tie: u32) -> u64 {
+        (u64::from(valid) << 32) | u64::from(tie)
     }
 
     #[inline(always)]
-    fn most_valid(rank: u32) -> u32 {
-        rank
+    fn most_valid(key: u64) -> u32 {
+        (key >> 32) as u32
     }
 }
-
-/// The number of low bits of a key that hold the tie. The rank is in the bits above them.
-const TIE_BITS: u32 = 32;
 
 /// The tie of a block that does not take part.
 const ABSENT: u32 = u32::MAX;
@@ -105,25 +127,25 @@ const INSIDE: usize = 64;
 /// O(1) a victim, amortised, because a new bound lets N/64 blocks in. Taking a victim recomputes
 /// one node on each level. The tree takes 4.6 bytes a block.
 #[derive(Clone, Debug, State)]
-pub struct Least<R = Valid> {
+pub struct Least<R: Rank = Valid> {
     #[snapshot(skip)]
     ties: Ties,
     /// Events so far: pages lost and blocks closed.
     clock: u32,
-    /// Highest rank of a block in the tree.
-    bound: u32,
+    /// Highest key of a block in the tree.
+    bound: R::Key,
     /// Victims until the bound is found anew; `None` if every block is in the tree.
     renew_in: Option<usize>,
     /// The key that breaks ties, least first, or [`ABSENT`].
     #[snapshot(table)]
     tie: Vec<u32>,
-    /// The least key of every `FAN` blocks, padded with `u64::MAX` to a multiple of `FAN`.
+    /// The least key of every `FAN` blocks, padded with [`Key::NONE`] to a multiple of `FAN`.
     #[snapshot(table)]
-    leaves: Vec<u64>,
+    leaves: Vec<R::Key>,
     /// The levels above: each has the least of every `FAN` keys of the level below. The last level,
     /// which may be the only one, has one node in use.
     #[snapshot(tables)]
-    upper: Vec<Vec<u64>>,
+    upper: Vec<Vec<R::Key>>,
     #[snapshot(skip)]
     rank: PhantomData<R>,
 }
@@ -131,20 +153,21 @@ pub struct Least<R = Valid> {
 impl<R: Rank> Least<R> {
     /// The tree of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable, ties: Ties) -> Self {
-        Self { bound: 0, renew_in: Some(blocks.len() as usize), ..Self::unbounded(blocks, ties) }
+        let bound = R::key(blocks.pages_per_block(), 0, 0, 0);
+        Self { bound, renew_in: Some(blocks.len() as usize), ..Self::unbounded(blocks, ties) }
     }
 
     /// The tree without a bound, for small parts of the drive: every block that takes part is in
     /// it.
     pub(super) fn unbounded(blocks: &BlockTable, ties: Ties) -> Self {
-        let mut levels = Self::levels(blocks.len()).map(|size| vec![u64::MAX; size]);
+        let mut levels = Self::levels(blocks.len()).map(|size| vec![Key::NONE; size]);
         let leaves = levels.next().unwrap_or_default();
         let upper = levels.collect();
         let tie = vec![ABSENT; blocks.len() as usize];
         Self {
             ties,
             clock: 0,
-            bound: u32::MAX,
+            bound: Key::NONE,
             renew_in: None,
             tie,
             leaves,
@@ -163,7 +186,7 @@ impl<R: Rank> Least<R> {
     /// The candidate of the least rank; among equals, the rule for ties decides.
     pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
         let least = self.upper.last()?[0];
-        if least == u64::MAX {
+        if least == Key::NONE {
             return None;
         }
         let mut index = 0;
@@ -185,7 +208,6 @@ impl<R: Rank> Least<R> {
     /// Lets `block` take part.
     pub(super) fn insert(&mut self, blocks: &BlockTable, block: BlockId) {
         self.make_room_for(blocks, 1);
-        let rank = rank::<R>(blocks, block, blocks.valid(block));
         self.clock += 1;
         let tie = match self.ties {
             Ties::Latest => LAST_EVENT - self.clock,
@@ -193,8 +215,9 @@ impl<R: Rank> Least<R> {
             Ties::Lowest => block,
         };
         self.tie[block as usize] = tie;
-        if rank <= self.bound {
-            self.lower(block, rank, tie);
+        let key = key::<R>(blocks, block, blocks.valid(block), tie);
+        if key <= self.bound {
+            self.lower(block, key);
         } else if self.is_empty() {
             self.renew(blocks);
         }
@@ -224,13 +247,12 @@ impl<R: Rank> Least<R> {
             if latest {
                 *slot = LAST_EVENT - clock;
             }
-            if u32::from(count) > most_valid {
+            if count > most_valid {
                 continue;
             }
-            let rank = rank::<R>(blocks, block, count);
-            if rank <= bound {
-                let tie = *slot;
-                self.lower(block, rank, tie);
+            let key = key::<R>(blocks, block, count, *slot);
+            if key <= bound {
+                self.lower(block, key);
             }
         }
         self.clock = clock;
@@ -265,14 +287,12 @@ impl<R: Rank> Least<R> {
     }
 
     fn is_empty(&self) -> bool {
-        self.upper.last().is_none_or(|top| top[0] == u64::MAX)
+        self.upper.last().is_none_or(|top| top[0] == Key::NONE)
     }
 
-    /// Gives `block` the key made of `rank` and `tie`. If the block is in the tree, this key is
-    /// below its present key.
+    /// Gives `block` the key `key`. If the block is in the tree, this is below its present key.
     #[inline(never)]
-    fn lower(&mut self, block: BlockId, rank: u32, tie: u32) {
-        let key = (u64::from(rank) << TIE_BITS) | u64::from(tie);
+    fn lower(&mut self, block: BlockId, key: R::Key) {
         let mut index = block as usize;
         for level in [&mut self.leaves].into_iter().chain(&mut self.upper) {
             index /= FAN;
@@ -285,20 +305,14 @@ impl<R: Rank> Least<R> {
 
     /// Finds a bound that lets in N / [`INSIDE`] blocks or more, and makes the tree anew.
     fn renew(&mut self, blocks: &BlockTable) {
-        let most = R::most(blocks.pages_per_block()) >> R::FINE_BITS;
-        let mut blocks_with = vec![0usize; most as usize + 1];
-        for block in (0..blocks.len()).filter(|&block| self.holds(block)) {
-            let rank = rank::<R>(blocks, block, blocks.valid(block));
-            blocks_with[(rank >> R::FINE_BITS) as usize] += 1;
-        }
-        let wanted = self.tie.len() / INSIDE + 1;
-        let mut inside = 0;
-        let reached = blocks_with.iter().position(|count| {
-            inside += count;
-            inside >= wanted
-        });
-        let level = reached.unwrap_or(blocks_with.len()) as u32;
-        self.bound = ((level + 1) << R::FINE_BITS) - 1;
+        let keys = (0..).zip(&self.tie).filter(|&(_, &tie)| tie != ABSENT);
+        let mut keys: Vec<_> =
+            keys.map(|(block, &tie)| key::<R>(blocks, block, blocks.valid(block), tie)).collect();
+        let wanted = self.tie.len() / INSIDE;
+        self.bound = match wanted < keys.len() {
+            true => keys.select_nth_unstable(wanted).1.with_highest_tie(),
+            false => Key::NONE,
+        };
         self.renew_in = Some(self.tie.len());
         self.rebuild(blocks);
     }
@@ -323,33 +337,32 @@ impl<R: Rank> Least<R> {
     }
 
     fn rebuild(&mut self, blocks: &BlockTable) {
-        let mut below: Vec<u64> = (0..self.tie.len().div_ceil(FAN))
+        let mut below: Vec<R::Key> = (0..self.tie.len().div_ceil(FAN))
             .map(|span| self.least_of_span(blocks, span))
             .collect();
         for level in [&mut self.leaves].into_iter().chain(&mut self.upper) {
-            below.resize(level.len(), u64::MAX);
+            below.resize(level.len(), Key::NONE);
             level.copy_from_slice(&below);
             below = level.chunks(FAN).map(least).collect();
         }
     }
 
-    fn least_of_span(&self, blocks: &BlockTable, index: usize) -> u64 {
-        self.keys(blocks, index).map(|(_, key)| key).fold(u64::MAX, u64::min)
+    fn least_of_span(&self, blocks: &BlockTable, index: usize) -> R::Key {
+        self.keys(blocks, index).map(|(_, key)| key).fold(Key::NONE, Ord::min)
     }
 
     /// The blocks under leaf number `index` that are in the tree, each with its key.
     #[inline]
-    fn keys(&self, blocks: &BlockTable, index: usize) -> impl Iterator<Item = (usize, u64)> {
+    fn keys(&self, blocks: &BlockTable, index: usize) -> impl Iterator<Item = (usize, R::Key)> {
         let most_valid = R::most_valid(self.bound);
         let counts = &blocks.masked_counts()[..self.tie.len()];
         (index * FAN..((index + 1) * FAN).min(counts.len())).filter_map(move |block| {
             let valid = counts[block] & !NOT_A_CANDIDATE;
-            if u32::from(valid) > most_valid || self.tie[block] == ABSENT {
+            if valid > most_valid || self.tie[block] == ABSENT {
                 return None;
             }
-            let rank = rank::<R>(blocks, block as BlockId, valid);
-            let key = (u64::from(rank) << TIE_BITS) | u64::from(self.tie[block]);
-            (rank <= self.bound).then_some((block, key))
+            let key = key::<R>(blocks, block as BlockId, valid, self.tie[block]);
+            (key <= self.bound).then_some((block, key))
         })
     }
 
@@ -361,9 +374,10 @@ impl<R: Rank> Least<R> {
             "the tree is empty though blocks take part"
         );
         let spans = self.tie.len().div_ceil(FAN);
-        let mut below: Vec<u64> = (0..spans).map(|span| self.least_of_span(blocks, span)).collect();
+        let mut below: Vec<R::Key> =
+            (0..spans).map(|span| self.least_of_span(blocks, span)).collect();
         for level in [&self.leaves].into_iter().chain(&self.upper) {
-            below.resize(level.len(), u64::MAX);
+            below.resize(level.len(), Key::NONE);
             fail_if!(*level != below, "a node of the tree is not the least of its children");
             below = level.chunks(FAN).map(least).collect();
         }
@@ -371,15 +385,15 @@ impl<R: Rank> Least<R> {
     }
 }
 
-/// The rank of `block`, with `valid` valid pages.
+/// The key of `block`, with `valid` valid pages and the tie `tie`.
 #[inline(always)]
-fn rank<R: Rank>(blocks: &BlockTable, block: BlockId, valid: u16) -> u32 {
+fn key<R: Rank>(blocks: &BlockTable, block: BlockId, valid: u32, tie: u32) -> R::Key {
     let zombies = if R::FOLLOWS_ZOMBIES { blocks.zombies(block) } else { 0 };
-    R::of(blocks.pages_per_block(), valid, zombies)
+    R::key(blocks.pages_per_block(), valid, zombies, tie)
 }
 
-fn least(keys: &[u64]) -> u64 {
-    keys.iter().copied().fold(u64::MAX, u64::min)
+fn least<K: Key>(keys: &[K]) -> K {
+    keys.iter().copied().fold(K::NONE, Ord::min)
 }
 
 impl<R: Rank> Tracker for Least<R> {
@@ -388,7 +402,7 @@ impl<R: Rank> Tracker for Least<R> {
 
     fn bytes(shape: &Geometry) -> u64 {
         let ties = bytes_of::<u32>(shape.blocks() as usize);
-        ties + bytes_of::<u64>(Self::levels(shape.blocks()).sum())
+        ties + bytes_of::<R::Key>(Self::levels(shape.blocks()).sum())
     }
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
@@ -403,7 +417,7 @@ impl<R: Rank> Tracker for Least<R> {
         let span = block as usize / FAN;
         // No two blocks have the same tie. If the least key of the span is another block's, it
         // stays the least.
-        if self.leaves[span] as u32 != self.tie[block as usize] {
+        if self.leaves[span].tie() != self.tie[block as usize] {
             return;
         }
         self.recompute(blocks, span);
@@ -413,9 +427,9 @@ impl<R: Rank> Tracker for Least<R> {
     }
 
     fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
-        let rank = rank::<R>(blocks, block, blocks.valid(block));
-        if rank <= self.bound {
-            self.lower(block, rank, self.tie[block as usize]);
+        let key = key::<R>(blocks, block, blocks.valid(block), self.tie[block as usize]);
+        if key <= self.bound {
+            self.lower(block, key);
         }
     }
 
@@ -441,7 +455,7 @@ mod tests {
     #[test]
     fn numbering_ties_anew_changes_no_pick() {
         for ties in [Ties::Latest, Ties::Oldest, Ties::Lowest] {
-            let counts: Vec<Option<u16>> = (0..300).map(|block| Some(60 - block % 3)).collect();
+            let counts: Vec<Option<u32>> = (0..300).map(|block| Some(60 - block % 3)).collect();
             let mut blocks = BlockTable::from_counts(64, &counts);
             let mut fresh = Least::<Valid>::new(&blocks, ties);
             let mut worn = Least::<Valid>::new(&blocks, ties);

@@ -82,7 +82,7 @@ impl Tracker for SecondChance {
             }) else {
                 return;
             };
-            let valid = u32::from(blocks.valid(block));
+            let valid = blocks.valid(block);
             if PARTS * valid < self.bound * b {
                 self.choice = Some(block);
                 self.gained += b - valid;

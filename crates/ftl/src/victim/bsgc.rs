@@ -95,7 +95,7 @@ impl Scored for Bsgc {
 impl Bsgc {
     /// The score of `block` with `valid` valid pages.
     #[inline(always)]
-    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u32, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
         let Past { erased, interval, kept } = self.past[block as usize];
         let kept = if self.live { 0.5 * (valid + kept) } else { kept };
@@ -125,7 +125,7 @@ impl Score for Bsgc {
 
     const IS_BOUNDED: bool = true;
 
-    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u32, _: u64, until: u64) -> f64 {
         self.with_valid(blocks, block, valid, until).value
     }
 

@@ -33,7 +33,7 @@ pub struct DChoices {
     stored: Vec<BlockId>,
     /// The `memory + 1` best blocks of the present pick, the best first.
     #[snapshot(skip)]
-    best: Vec<(u16, BlockId)>,
+    best: Vec<(u32, BlockId)>,
 }
 
 impl VictimPolicy for DChoices {
@@ -67,7 +67,7 @@ impl VictimPolicy for DChoices {
 
     fn bytes(&self, _: &Geometry) -> u64 {
         bytes_of::<BlockId>(self.stored.capacity())
-            + bytes_of::<(u16, BlockId)>(self.best.capacity())
+            + bytes_of::<(u32, BlockId)>(self.best.capacity())
     }
 
     fn tracker(&self, _: &BlockTable) {}
@@ -107,7 +107,7 @@ impl DChoices {
     /// Keeps `block` if it is among the best so far. Among equal blocks, the one offered first
     /// ranks first.
     #[inline]
-    fn offer(&mut self, valid: u16, block: BlockId) {
+    fn offer(&mut self, valid: u32, block: BlockId) {
         let full = self.best.len() > self.memory;
         if full && valid >= self.best[self.memory].0 {
             return;

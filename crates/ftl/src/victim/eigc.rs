@@ -55,7 +55,7 @@ impl Scored for Eigc {
 impl Eigc {
     /// The score of `block` with `valid` valid pages.
     #[inline(always)]
-    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u32, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
         let (since, kept) = self.erased[block as usize];
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
@@ -80,7 +80,7 @@ impl Score for Eigc {
 
     const IS_BOUNDED: bool = true;
 
-    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u32, _: u64, until: u64) -> f64 {
         self.with_valid(blocks, block, valid, until).value
     }
 

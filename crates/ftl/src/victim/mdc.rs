@@ -64,7 +64,7 @@ impl Scored for Mdc {
 impl Mdc {
     /// The score of `block` with `valid` valid pages.
     #[inline(always)]
-    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16, now: u64) -> Course {
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u32, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
         let age = now.saturating_sub(self.blocks[block as usize].mean()) as f64;
         Course::linear((b - valid) * (b - valid), age, b * valid)
@@ -91,7 +91,7 @@ impl Score for Mdc {
 
     const IS_BOUNDED: bool = true;
 
-    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, until: u64) -> f64 {
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u32, _: u64, until: u64) -> f64 {
         self.with_valid(blocks, block, valid, until).value
     }
 

@@ -142,7 +142,7 @@ impl Score for Scata {
 
     fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
         let past = &mut self.past[block as usize];
-        if u32::from(blocks.valid(block)) < blocks.pages_per_block() && past.invalid == NOT_YET {
+        if blocks.valid(block) < blocks.pages_per_block() && past.invalid == NOT_YET {
             past.invalid = 0;
         }
     }

@@ -56,8 +56,8 @@ impl<S: Scored> VictimPolicy for S {
 /// The pages of a block on which its score depends.
 #[derive(Clone, Copy, Debug)]
 pub struct PageCounts {
-    pub(super) valid: u16,
-    pub(super) zombies: u16,
+    pub(super) valid: u32,
+    pub(super) zombies: u32,
 }
 
 /// A score that depends only on a block's age and its present counts.
@@ -78,7 +78,7 @@ pub trait Aged: State + Send {
 
     /// Returns the order of equal scores, as [`Score::tie`] does.
     #[inline(always)]
-    fn order(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn order(&self, blocks: &BlockTable, block: BlockId) -> u32 {
         0
     }
 }
@@ -107,7 +107,7 @@ impl<A: Aged> Score for A {
         &self,
         blocks: &BlockTable,
         block: BlockId,
-        valid: u16,
+        valid: u32,
         closed: u64,
         until: u64,
     ) -> f64 {
@@ -117,7 +117,7 @@ impl<A: Aged> Score for A {
     }
 
     #[inline(always)]
-    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u32 {
         self.order(blocks, block)
     }
 

@@ -53,7 +53,7 @@ impl VictimPolicy for TwoRGreedy {
     fn pick(&mut self, blocks: &BlockTable, regions: &Regions, _: &mut Stream) -> Option<BlockId> {
         let best = |region| regions.first(blocks, region);
         let b = blocks.pages_per_block();
-        let has_invalid = |&(_, block): &(Region, BlockId)| u32::from(blocks.valid(block)) < b;
+        let has_invalid = |&(_, block): &(Region, BlockId)| blocks.valid(block) < b;
         let within = self.region.and_then(|region| Some((region, best(region)?)));
         let within = within.filter(has_invalid);
         let (region, victim) = within.or_else(|| {
@@ -61,7 +61,7 @@ impl VictimPolicy for TwoRGreedy {
             // If both are equal, the first is taken: the block of the cold region.
             firsts.into_iter().flatten().min_by_key(|&(_, block)| blocks.valid(block))
         })?;
-        self.gained += b - u32::from(blocks.valid(victim));
+        self.gained += b - blocks.valid(victim);
         self.region = Some(region).filter(|_| self.gained < b);
         if self.region.is_none() {
             self.gained = 0;

@@ -52,7 +52,7 @@ impl Scored for WearAware {
 impl WearAware {
     /// The score of `block` with `valid` valid pages.
     #[inline(always)]
-    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u16) -> Course {
+    fn with_valid(&self, blocks: &BlockTable, block: BlockId, valid: u32) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(valid));
         if valid == b {
             return Course::constant(0.0);
@@ -76,7 +76,7 @@ impl Score for WearAware {
 
     const IS_BOUNDED: bool = true;
 
-    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u16, _: u64, _: u64) -> f64 {
+    fn most(&self, blocks: &BlockTable, block: BlockId, valid: u32, _: u64, _: u64) -> f64 {
         self.with_valid(blocks, block, valid).value
     }
 

@@ -55,14 +55,14 @@ impl Aged for ZCostBenefit {
 
     #[inline(always)]
     fn of_age(&self, blocks: &BlockTable, _: BlockId, counts: PageCounts, age: f64) -> Course {
-        let valid = u32::from(counts.valid);
+        let valid = counts.valid;
         let invalid = blocks.pages_per_block() - valid;
-        let benefit = twice_benefit(invalid, counts.zombies.into());
+        let benefit = twice_benefit(invalid, counts.zombies);
         Course::linear(f64::from(benefit), age, f64::from(4 * valid))
     }
 
     #[inline(always)]
-    fn order(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn order(&self, blocks: &BlockTable, block: BlockId) -> u32 {
         blocks.valid(block)
     }
 }

@@ -66,24 +66,19 @@ pub(super) fn twice_benefit(invalid: u32, zombies: u32) -> u32 {
 pub struct Benefit;
 
 impl Rank for Benefit {
-    /// These bits hold the valid pages, of which a block has at most 2^14.
-    const FINE_BITS: u32 = 15;
+    type Key = u128;
     const FOLLOWS_ZOMBIES: bool = true;
 
     #[inline(always)]
-    fn of(b: u32, valid: u16, zombies: u16) -> u32 {
-        let valid = u32::from(valid);
-        let score = twice_benefit(b - valid, zombies.into());
-        ((2 * b - score) << Self::FINE_BITS) | valid
+    fn key(b: u32, valid: u32, zombies: u32, tie: u32) -> u128 {
+        let short_of_most = 2 * b - twice_benefit(b - valid, zombies);
+        let upper = (u64::from(short_of_most) << 32) | u64::from(valid);
+        (u128::from(upper) << 32) | u128::from(tie)
     }
 
-    fn most(pages_per_block: u32) -> u32 {
-        ((2 * pages_per_block) << Self::FINE_BITS) | pages_per_block
-    }
-
-    /// The rank of a block with v valid pages is at least 2v above its fine bits.
+    /// A block with v valid pages is short of the highest score by 2v or more.
     #[inline(always)]
-    fn most_valid(rank: u32) -> u32 {
-        (rank >> Self::FINE_BITS) / 2
+    fn most_valid(key: u128) -> u32 {
+        (key >> 64) as u32 / 2
     }
 }

@@ -128,7 +128,7 @@ pub fn naive_pick(spec: &str) -> NaivePick {
 
 /// The table on which picks are worked out by hand: valid pages of eight blocks of 64, of which 2
 /// and 5 are open.
-pub const TABLE: [Option<u16>; 8] =
+pub const TABLE: [Option<u32>; 8] =
     [Some(30), Some(12), None, Some(12), Some(64), None, Some(40), Some(20)];
 
 /// The order in which the full blocks of [`TABLE`] were closed, with 64 pages programmed before

@@ -16,6 +16,7 @@ pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Setting
         planes: 1,
         page_bytes: 4096,
         units_per_page: 1,
+        pages_per_program: 1,
         read_ns: 60_000,
         program_ns: 700_000,
         erase_ns: 3_500_000,

@@ -171,7 +171,7 @@ impl Collector {
         }
         let plane = collection.plane;
         let valid = |block| map.blocks(plane).valid(block % blocks_per_plane);
-        let pages = map.victim(plane).map_or(0, valid).into();
+        let pages = map.victim(plane).map_or(0, valid);
         if pages > 0 {
             collection.point = Point::Reading;
         }
@@ -256,7 +256,7 @@ impl Collector {
         let collection = self.collection(die);
         (collection.point, collection.site) = (Point::Writing, ppn);
         collection.copied += 1;
-        Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
+        Ok(if shared.fills_its_program(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 
     /// Notes that the page is read: point A is reached. The reads of the host that shared this read

@@ -285,7 +285,7 @@ impl Collector {
         let victim = map.victim(plane).expect("a collection has a victim until it ends");
         let left = map.blocks(plane).valid(victim % self.blocks_per_plane);
         let [size, copied, left, written] =
-            [self.pages_per_block, copied, left.into(), let_through].map(u64::from);
+            [self.pages_per_block, copied, left, let_through].map(u64::from);
         let valid = copied + left;
         (written + 1) * (valid + 1) <= (copied + 1) * (size - valid)
     }

@@ -20,6 +20,9 @@ pub struct Hardware {
     pub page_bytes: u32,
     /// The number of pages of the map (units) in a flash page.
     pub units_per_page: u32,
+    /// The number of flash pages of a word line that are programmed together; 1 if each is
+    /// programmed alone. [`Hardware::program_ns`] is the time of all of them.
+    pub pages_per_program: u32,
     /// The time to read a page from the cells into the page register (t_R).
     pub read_ns: u64,
     /// The time to program a page (t_W, also called t_PROG).
@@ -51,6 +54,11 @@ impl Hardware {
     /// Returns the bytes of a page of the map (a unit).
     pub fn unit_bytes(&self) -> u32 {
         self.page_bytes / self.units_per_page
+    }
+
+    /// Returns the number of pages of the map (units) that are programmed together.
+    pub fn units_per_program(&self) -> u32 {
+        self.units_per_page * self.pages_per_program
     }
 
     /// Returns the channel of a die.

@@ -12,6 +12,6 @@ pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
 pub use hardware::Hardware;
 pub use placement::{Order, Placement};
 pub use settings::{
-    Collecting, Idle, Loop, Preemption, Scheduling, Settings, Superblock, Suspend, Unit,
+    Collecting, Counted, Idle, Loop, Preemption, Scheduling, Settings, Superblock, Suspend, Unit,
 };
 pub use slc::{Slc, SlcPlan, parse_slc, parse_times as parse_slc_times};

@@ -88,15 +88,16 @@ impl Placement {
     }
 
     /// Returns the planes of the first pages of the map; after these the list repeats. It has the
-    /// pages of one flash page for each plane. Consecutive pages that fill a flash page go to one
+    /// pages of one program for each plane. Consecutive pages that are programmed together go to one
     /// plane.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
             Self::Dynamic => Order::CWDP,
         };
-        let units = hardware.all_planes() * hardware.units_per_page;
-        (0..units).map(|unit| order.plane(hardware, unit / hardware.units_per_page)).collect()
+        let together = hardware.units_per_program();
+        let units = hardware.all_planes() * together;
+        (0..units).map(|unit| order.plane(hardware, unit / together)).collect()
     }
 }
 
@@ -122,6 +123,7 @@ mod tests {
             planes: 4,
             page_bytes: 4096,
             units_per_page: 1,
+            pages_per_program: 1,
             read_ns: 1,
             program_ns: 1,
             erase_ns: 1,

@@ -80,16 +80,17 @@ pub enum Superblock {
     Plane,
     /// The blocks of all planes of a die. The die programs, reads and erases their pages together.
     Die,
-}
-
-impl Superblock {
-    /// Returns the number of blocks of a superblock, on dies of `planes` planes.
-    pub fn blocks(self, planes: u32) -> u32 {
-        match self {
-            Self::Plane => 1,
-            Self::Die => planes,
-        }
-    }
+    /// The blocks of all dies of a channel.
+    Channel,
+    /// The blocks of all dies.
+    Drive,
+    /// The blocks of `planes` planes of each of `dies` dies.
+    Of {
+        /// Dies whose blocks are joined.
+        dies: u32,
+        /// Planes of each of these dies.
+        planes: u32,
+    },
 }
 
 impl Unit {
@@ -184,9 +185,23 @@ pub struct Suspend {
     pub least_erase_ns: u64,
     /// A program is suspended only if at least this time of it is left, in nanoseconds.
     pub least_program_ns: u64,
-    /// The largest number of times that one operation is suspended. With this limit, every
-    /// operation ends at some time.
+    /// The largest number of times that one operation is suspended.
     pub most: u32,
+    /// The longest time for which one operation is suspended in all, in nanoseconds. After it, no
+    /// operation that comes later goes first. With this limit or with [`Counted::Requests`], every
+    /// operation ends at some time.
+    pub longest_ns: u64,
+    /// The events that count as suspensions.
+    pub counted: Counted,
+}
+
+/// The events that count as suspensions of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// A suspension counts once. A request that comes while the die is free is served.
+    Suspensions,
+    /// A suspension counts, and so does each request that came during it and was served.
+    Requests,
 }
 
 impl Suspend {
@@ -199,6 +214,8 @@ impl Suspend {
         least_erase_ns: 0,
         least_program_ns: 0,
         most: 8,
+        longest_ns: u64::MAX,
+        counted: Counted::Requests,
     };
 }
 
@@ -275,7 +292,9 @@ impl Settings {
 
     /// Returns `true` if a busy die may begin a further job, or suspend its present one.
     pub(crate) fn begins_when_busy(&self) -> bool {
-        !self.programs_follow_transfers() || self.suspend.erase || self.hardware.units_per_page > 1
+        !self.programs_follow_transfers()
+            || self.suspend.erase
+            || self.hardware.units_per_program() > 1
     }
 
     /// Returns the idle time after which a die collects or folds, in nanoseconds; `None` for never.
@@ -293,7 +312,7 @@ impl Settings {
             && !copy_back
             && !paces_writes
             && self.placement != Placement::Dynamic
-            && self.hardware.units_per_page == 1
+            && self.hardware.units_per_program() == 1
             && self.hardware.transfer_ns > 0
             && self.details.has_uniform_pages()
             && self.slc.is_none()

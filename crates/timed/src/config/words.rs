@@ -6,7 +6,7 @@ use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
 use super::notation::{Threshold, parts, time};
-use super::settings::{Preemption, Scheduling, Superblock, Suspend, Unit};
+use super::settings::{Counted, Preemption, Scheduling, Superblock, Suspend, Unit};
 
 /// The window of time that a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,20 +105,31 @@ pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecErro
     }
 }
 
-/// Reads the rule of suspension: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
-/// least-program=100us`. The fields `erase` and `program` stay `false`.
+const COUNTED: [(&str, Counted); 2] =
+    [("suspensions", Counted::Suspensions), ("requests", Counted::Requests)];
+
+/// The default of the longest time for which an operation is suspended, in nanoseconds.
+const LONGEST_NS: u64 = 5_000_000;
+
+/// Reads the rule of suspension: `20us`, or `suspend=20us,resume=0us,most=8,longest=5ms,
+/// counted=suspensions,least-erase=700us,least-program=100us`. The fields `erase` and `program`
+/// stay `false`. With `counted=requests`, there is no longest time unless it is given.
 ///
 /// # Errors
 /// A key is unknown, or a value has no unit or is out of range.
 pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
-    let known = ["suspend", "resume", "most", "least-erase", "least-program"];
-    let mut suspend = Suspend { suspend_ns: 20_000, ..Suspend::NEVER };
+    let known = ["suspend", "resume", "most", "longest", "counted", "least-erase", "least-program"];
+    let counted = Counted::Suspensions;
+    let mut suspend = Suspend { suspend_ns: 20_000, counted, ..Suspend::NEVER };
+    let mut longest_ns = None;
     for (key, value) in parts("suspend", text, "suspend", &known)? {
         match key {
             "suspend" => suspend.suspend_ns = time(key, value)?,
             "resume" => suspend.resume_ns = time(key, value)?,
             "least-erase" => suspend.least_erase_ns = time(key, value)?,
             "least-program" => suspend.least_program_ns = time(key, value)?,
+            "longest" => longest_ns = Some(time(key, value)?),
+            "counted" => suspend.counted = choose("suspend: counted", value, &COUNTED)?,
             _ => {
                 suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
                     SpecError::new(
@@ -129,6 +140,10 @@ pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
             }
         }
     }
+    suspend.longest_ns = longest_ns.unwrap_or(match suspend.counted {
+        Counted::Suspensions => LONGEST_NS,
+        Counted::Requests => suspend.longest_ns,
+    });
     Ok(suspend)
 }
 
@@ -187,20 +202,41 @@ pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
     choose("GC domain", text, &UNITS)
 }
 
-const SUPERBLOCKS: [(&str, Superblock); 2] =
-    [("plane", Superblock::Plane), ("die", Superblock::Die)];
+const SUPERBLOCKS: [(&str, Superblock); 4] = [
+    ("plane", Superblock::Plane),
+    ("die", Superblock::Die),
+    ("channel", Superblock::Channel),
+    ("drive", Superblock::Drive),
+];
 
 /// Returns the words of [`parse_superblock`].
 pub fn superblock_words() -> Vec<&'static str> {
     words_of(&SUPERBLOCKS)
 }
 
-/// Reads the size of a superblock.
+/// The most blocks of a superblock: each has a page at least, and a superblock has 2^24 at most.
+const MOST_TOGETHER: u32 = 1 << 23;
+
+/// Reads the size of a superblock: a word, or `dies=16,planes=4`.
 ///
 /// # Errors
-/// The word is unknown.
+/// The word is unknown, or a number is 0 or too large.
 pub fn parse_superblock(text: &str) -> Result<Superblock, SpecError> {
-    choose("superblock", text, &SUPERBLOCKS)
+    if !text.contains('=') {
+        return choose("superblock", text, &SUPERBLOCKS);
+    }
+    let (mut dies, mut planes) = (1, 1);
+    for (key, value) in parts("superblock", text, "dies", &["dies", "planes"])? {
+        let number = value.parse().ok().filter(|number| (1..=MOST_TOGETHER).contains(number));
+        let number = number.ok_or_else(|| {
+            SpecError::new(
+                format!("superblock: {key}={value}, expected 1 to {MOST_TOGETHER}"),
+                "write superblock=dies=16,planes=4",
+            )
+        })?;
+        *(if key == "dies" { &mut dies } else { &mut planes }) = number;
+    }
+    Ok(Superblock::Of { dies, planes })
 }
 
 fn words_of<T>(words: &[(&'static str, T)]) -> Vec<&'static str> {
@@ -244,7 +280,13 @@ mod tests {
         let read = parse_suspend("30us,most=3,least-erase=700us").unwrap();
         let expected =
             Suspend { suspend_ns: 30_000, most: 3, least_erase_ns: 700_000, ..Suspend::NEVER };
-        assert_eq!(read, expected);
+        let of_time = Suspend { longest_ns: 5_000_000, counted: Counted::Suspensions, ..expected };
+        assert_eq!(read, of_time);
+        assert_eq!(parse_suspend("20us,longest=1ms").unwrap().longest_ns, 1_000_000);
+        let earlier = parse_suspend("30us,most=3,least-erase=700us,counted=requests").unwrap();
+        assert_eq!(earlier, expected);
+        let earlier = parse_suspend("30us,counted=requests,longest=2ms").unwrap();
+        assert_eq!((earlier.counted, earlier.longest_ns), (Counted::Requests, 2_000_000));
         let error = |text| parse_suspend(text).unwrap_err().to_string();
         assert!(error("20us,mots=3").ends_with("did you mean 'most'?"));
         assert!(error("20us,most=0").contains("most=0 is not a number of at least 1"));

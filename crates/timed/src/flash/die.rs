@@ -88,8 +88,19 @@ pub struct Suspended {
     pub left: u64,
     /// The number of times that the job has been suspended.
     pub times: u32,
+    /// The time at which it was suspended last, in nanoseconds.
+    pub since: u64,
+    /// The nanoseconds for which it had been suspended before.
+    pub before_ns: u64,
     /// The page operations whose order is below this number are served before the job goes on.
     pub mark: u64,
+}
+
+impl Suspended {
+    /// Returns the nanoseconds for which the job has been suspended in all until `now`.
+    pub fn until(&self, now: u64) -> u64 {
+        self.before_ns + (now - self.since)
+    }
 }
 
 /// The sum of the time for which a condition is true.
@@ -129,6 +140,8 @@ pub struct Die {
     pub suspended: Option<Suspended>,
     /// The number of times that the job of the cells has been suspended.
     pub suspends: u32,
+    /// The nanoseconds for which the job of the cells has been suspended.
+    pub suspended_ns: u64,
     /// `true` if an operation waits for the end of the job because the job cannot be suspended
     /// again.
     pub is_awaited: bool,
@@ -149,6 +162,7 @@ impl Die {
             bus: Stage::IDLE,
             suspended: None,
             suspends: 0,
+            suspended_ns: 0,
             is_awaited: false,
             after_bus_ns: 0,
             copy_units: units_per_page,
@@ -359,7 +373,14 @@ mod tests {
     fn held_by(job: Job, suspended: Option<Job>) -> u64 {
         let mut die = Die::new(0, 1);
         die.cells = Stage { job, length: 10, ..Stage::IDLE };
-        die.suspended = suspended.map(|job| Suspended { job, left: 5, times: 1, mark: 0 });
+        die.suspended = suspended.map(|job| Suspended {
+            job,
+            left: 5,
+            times: 1,
+            since: 0,
+            before_ns: 0,
+            mark: 0,
+        });
         die.note(100, false);
         die.cells = Stage::IDLE;
         die.note(110, false);

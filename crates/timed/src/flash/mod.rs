@@ -166,6 +166,7 @@ impl Flash {
         debug_assert!(die_state.cells.is_idle());
         die_state.cells = Stage { job, begin: clock.now(), length, ..Stage::IDLE };
         die_state.suspends = 0;
+        die_state.suspended_ns = 0;
         die_state.is_awaited = false;
         clock.set(Event::Cells(die), clock.now() + length);
     }
@@ -274,7 +275,10 @@ impl Flash {
         // If the cells have not worked yet, nothing is suspended and no time is lost: the other
         // operation just goes first.
         let lost = if has_begun { resume_ns } else { 0 };
-        die_state.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
+        let (since, before_ns) = (now, die_state.suspended_ns);
+        let suspended =
+            Suspended { job: stage.job, left: left + lost, times, since, before_ns, mark };
+        die_state.suspended = Some(suspended);
         if has_begun && suspend_ns > 0 {
             self.begin_cells(clock, die, Job::Suspend, suspend_ns);
         }
@@ -295,9 +299,11 @@ impl Flash {
     /// Continues the suspended job of an idle die.
     pub fn resume(&mut self, clock: &mut Clock, die: u32) {
         let suspended = self.dies[die as usize].suspended.take();
-        let Suspended { job, left, times, .. } = suspended.expect("something is suspended");
-        self.begin_cells(clock, die, job, left);
-        self.dies[die as usize].suspends = times;
+        let suspended = suspended.expect("something is suspended");
+        self.begin_cells(clock, die, suspended.job, suspended.left);
+        let die_state = &mut self.dies[die as usize];
+        die_state.suspends = suspended.times;
+        die_state.suspended_ns = suspended.until(clock.now());
     }
 
     /// Books a job's next turn on the bus, and lets an event of the channel end the transfer.

@@ -89,7 +89,7 @@ impl FrontEnd {
         dispatched: u64,
     ) {
         let buffer = shared.map.buffer();
-        let has_buffers = !buffer.is_protected && buffer.units_per_page > 1;
+        let has_buffers = !buffer.is_protected && buffer.gathers();
         let planes = if has_buffers { shared.map.planes() } else { 0 };
         let place = self.requests.keep(waiting, (dispatched, shared.now()), planes);
         let waits = !buffer.is_protected && self.has_cache && self.cache.begin_flush(place);

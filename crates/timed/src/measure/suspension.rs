@@ -4,10 +4,10 @@ use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Suspend;
+use crate::config::{Counted, Suspend};
 
-/// The erases and programs that had been suspended as often as is allowed, so that an operation had
-/// to wait for their end.
+/// The erases and programs that had been suspended as often or as long as is allowed, so that an
+/// operation had to wait for their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Refused {
     /// The number of erases.
@@ -41,6 +41,12 @@ pub struct Suspension {
     pub programs: bool,
     /// The largest number of times that one operation is suspended.
     pub most: u32,
+    /// `true` if a request that is served while an operation is suspended counts as one more of
+    /// these times, unless it came before the suspension.
+    pub counts_requests: bool,
+    /// The longest time for which one operation is suspended in all, in microseconds; `None` for
+    /// any time.
+    pub longest_us: Option<f64>,
     /// An erase is suspended only if at least this time of it is left, in microseconds.
     pub least_erase_us: f64,
     /// A program is suspended only if at least this time of it is left, in microseconds.
@@ -49,9 +55,9 @@ pub struct Suspension {
     pub suspend_us: f64,
     /// The extra time that a suspended operation needs when it goes on, in microseconds.
     pub resume_us: f64,
-    /// The number of erases that had reached `most`, so that an operation waited for their end.
+    /// The number of erases that had reached a limit, so that an operation waited for their end.
     pub spent_erases: u64,
-    /// The number of programs that had reached `most`, so that an operation waited for their end.
+    /// The number of programs that had reached a limit, so that an operation waited for their end.
     pub spent_programs: u64,
     /// The longest time that such an erase or program had left when an operation began to wait, in
     /// microseconds.
@@ -67,6 +73,8 @@ impl Suspension {
             erases: rule.erase,
             programs: rule.program,
             most: rule.most,
+            counts_requests: rule.counted == Counted::Requests,
+            longest_us: (rule.longest_ns < u64::MAX).then(|| us(rule.longest_ns)),
             least_erase_us: us(rule.least_erase_ns),
             least_program_us: us(rule.least_program_ns),
             suspend_us: us(rule.suspend_ns),

@@ -109,7 +109,7 @@ impl Scheduler {
         let room = shared.map.host_room(page, plane);
         room.is_open
             && !self.is_behind_a_change(shared, die, op)
-            && room.pages % self.units_per_page != 1
+            && room.pages % self.units_per_program != 1
             && !self.collector.is_needed(&*shared.map, page, plane)
             && !self.waiting.read_before(&shared.ops, die, op)
             && self.collector.lets_go(shared, op)
@@ -142,6 +142,18 @@ impl Scheduler {
         self.units_per_page > 1 && place(first).is_some() && place(first) == place(second)
     }
 
+    /// Returns `true` if two pages of the map are programmed together.
+    pub(super) fn are_in_one_program<O: Observer>(
+        &self,
+        shared: &Shared<O>,
+        first: u32,
+        second: u32,
+    ) -> bool {
+        let map = &*shared.map;
+        let place = |page| map.locate(page).map(|ppn| ppn - map.unit_in_program(ppn));
+        self.units_per_program > 1 && place(first).is_some() && place(first) == place(second)
+    }
+
     /// Returns `true` if the data of `page` are in the cells, and not in the page buffer.
     pub(super) fn is_on_flash<O: Observer>(&self, shared: &Shared<O>, page: u32) -> bool {
         shared.map.locate(page).is_some_and(|ppn| !self.is_buffered(shared, ppn))
@@ -167,7 +179,7 @@ impl Scheduler {
         ops[op].missing -= 1;
         let cells_ns = self.cell_time(shared, die, Job::Write(op));
         let Shared { clock, ops, .. } = shared;
-        let units = self.units_per_page.into();
+        let units = self.units_per_program.into();
         self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
         true
     }
@@ -199,7 +211,7 @@ impl Scheduler {
         op: u32,
     ) -> Result<bool, DriveError> {
         let ppn = write(shared, op)?;
-        let fills = shared.fills_its_page(ppn);
+        let fills = shared.fills_its_program(ppn);
         if self.stale.after_ns < NEVER {
             self.note_unit(shared, ppn, fills);
         }
@@ -209,7 +221,7 @@ impl Scheduler {
     /// Notes that the host has written the unit at `ppn`. Its flash page is full if `fills`; else
     /// the page is due after the time of [`Stale`].
     pub(super) fn note_unit<O: Observer>(&mut self, shared: &mut Shared<O>, ppn: u32, fills: bool) {
-        let first = ppn - shared.map.unit_in_page(ppn);
+        let first = ppn - shared.map.unit_in_program(ppn);
         if fills {
             self.stale.filled(first);
         } else if let Some(due) = self.stale.wait(shared.now(), first) {

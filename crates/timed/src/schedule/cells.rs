@@ -29,6 +29,8 @@ pub(super) struct Sites {
     blocks_per_plane: u32,
     #[snapshot(skip)]
     units_per_page: u32,
+    #[snapshot(skip)]
+    units_per_program: u32,
 }
 
 impl Sites {
@@ -40,6 +42,7 @@ impl Sites {
             flushes: HashMap::new(),
             blocks_per_plane: blocks / map.planes(),
             units_per_page: settings.hardware.units_per_page,
+            units_per_program: settings.hardware.units_per_program(),
         }
     }
 
@@ -66,7 +69,7 @@ impl Sites {
         let erases = erases[(block % self.blocks_per_plane) as usize];
         let since = self.since.get_mut(block as usize);
         let age_ns = since.map_or(0, |since| {
-            if programs && page == 0 {
+            if programs && offset < self.units_per_program {
                 *since = now;
             }
             now - *since

@@ -83,6 +83,8 @@ pub struct Scheduler {
     planes_per_die: u32,
     #[snapshot(skip)]
     units_per_page: u32,
+    #[snapshot(skip)]
+    units_per_program: u32,
     /// `true` if a collection reads the pages of several planes together.
     #[snapshot(skip)]
     reads_planes_together: bool,
@@ -132,6 +134,7 @@ impl Scheduler {
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
             units_per_page: settings.hardware.units_per_page,
+            units_per_program: settings.hardware.units_per_program(),
             reads_planes_together: map.buffer().planes > 1,
             rule: settings.scheduling,
             collects_undisturbed: settings.collects_undisturbed(),
@@ -216,7 +219,7 @@ impl Scheduler {
         }
         let overlaps = self.cache_commands || self.collector.is_under_way(die);
         self.begins_when_busy
-            && (self.suspends || self.units_per_page > 1 || overlaps && die_state.may_overlap())
+            && (self.suspends || self.units_per_program > 1 || overlaps && die_state.may_overlap())
     }
 
     /// Lets a die that [may begin](Self::may_begin) a job begin the next one that it can begin now.
@@ -234,7 +237,7 @@ impl Scheduler {
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
         }
-        if self.units_per_page > 1 && self.gather_write(shared, die)? {
+        if self.units_per_program > 1 && self.gather_write(shared, die)? {
             return Ok(true);
         }
         let die_state = self.flash.die(die);

@@ -107,7 +107,7 @@ impl Scheduler {
         let Shared { clock, ops, .. } = shared;
         // The processor predicts comparisons better than the jump of a `match`.
         if step == Step::Job(Job::CopyWrite) {
-            let units = self.units_per_page.into();
+            let units = self.units_per_program.into();
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
             if self.reads_planes_together && job == Job::CopyRead {

@@ -214,8 +214,8 @@ impl Scheduler {
                     self.done = op;
                     return Ok(true);
                 }
-                let pages = 1 + self.gather(shared, die, op)?;
-                let units = pages * u64::from(self.units_per_page);
+                let programs = 1 + self.gather(shared, die, op)?;
+                let units = programs * u64::from(self.units_per_program);
                 let cells_ns = self.cell_time(shared, die, Job::Write(op));
                 let Shared { clock, ops, .. } = shared;
                 self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
@@ -226,7 +226,7 @@ impl Scheduler {
 
     /// Returns `true` if the data at `ppn` wait in the page buffer.
     pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
-        self.units_per_page > 1 && shared.map.is_buffered(ppn)
+        self.units_per_program > 1 && shared.map.is_buffered(ppn)
     }
 
     /// Returns the time that the cells of a die work on a job that begins now.
@@ -277,7 +277,7 @@ impl Scheduler {
             if !self.put(shared, op)? {
                 return Ok(op);
             }
-            let units = self.units_per_page.into();
+            let units = self.units_per_program.into();
             let cells_ns = self.cell_time(shared, die, Job::ModifyWrite(op));
             let Shared { clock, ops, .. } = shared;
             self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units, cells_ns);
@@ -305,7 +305,7 @@ impl Scheduler {
 
     /// Joins waiting operations to `first`, a read or a write that is served now. Operations of the
     /// same kind on other planes make one multi-plane operation. Reads of a flash page that is read
-    /// anyway join, too. Returns the number of flash pages that are programmed besides the first.
+    /// anyway join, too. Returns the number of programs besides the first.
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -317,7 +317,7 @@ impl Scheduler {
             || planes == 1
             || self.collector.is_under_way(die)
             || self.flash.die(die).suspended.is_some();
-        if is_alone && self.units_per_page == 1 {
+        if is_alone && self.units_per_program == 1 {
             return Ok(0);
         }
         self.gather_waiting(shared, die, first, is_alone)

@@ -37,7 +37,7 @@ pub struct Spread {
     /// flash page.
     filling: (u32, u32),
     #[snapshot(skip)]
-    units_per_page: u32,
+    units_per_program: u32,
     /// The pages with operations that are not done: the number of operations, and their plane. All
     /// operations on a page go to one plane, so that they stay in order.
     pending: HashMap<u32, (u32, u32)>,
@@ -89,7 +89,7 @@ impl Spread {
             coming: vec![0; size(planes)],
             next_die: 0,
             filling: (0, 0),
-            units_per_page: hardware.units_per_page,
+            units_per_program: hardware.units_per_program(),
             next_plane: vec![0; size(hardware.all_dies())],
             pending: HashMap::new(),
             most_valid,
@@ -139,7 +139,7 @@ impl Spread {
     }
 
     /// Returns a plane with room on the die with the fewest operations; equal dies take turns.
-    /// Writes that fill a flash page together go to one plane. If no plane has room, returns the
+    /// Writes that are programmed together go to one plane. If no plane has room, returns the
     /// page's present plane.
     fn freest_plane(&mut self, map: &dyn Stepwise, page: u32, home: u32) -> u32 {
         let (filling, left) = self.filling;
@@ -162,7 +162,7 @@ impl Spread {
             return now.unwrap_or(home);
         };
         let die = (plane / self.planes_per_die) as usize;
-        self.filling = (plane, self.units_per_page - 1);
+        self.filling = (plane, self.units_per_program - 1);
         self.next_die = (die + 1) % dies;
         self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane

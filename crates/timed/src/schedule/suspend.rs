@@ -5,6 +5,7 @@ use flashgc_drive::error::DriveError;
 use super::Scheduler;
 use super::serve::Allowed;
 use crate::collector::Through;
+use crate::config::Counted;
 use crate::flash::{Job, Suspended};
 use crate::observer::{Observer, Place};
 use crate::ops::{Kind, NONE};
@@ -12,14 +13,14 @@ use crate::shared::Shared;
 
 impl Scheduler {
     /// Suspends the job of a die's cells for `op`, which waits there, if the rule of suspension
-    /// allows it. A job that has reached the largest number of suspensions is not suspended again;
-    /// the first operation that must wait for this reason is reported to the observer.
+    /// allows it. A job that has reached the largest number of suspensions, or has been suspended for
+    /// the longest time, is not suspended again; the first operation that must wait for this reason is reported to the observer.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
         let now = shared.now();
         let die_state = self.flash.die(die);
         let job = die_state.cells.job;
-        let is_spent = die_state.suspends >= rule.most;
+        let is_spent = die_state.suspends >= rule.most || die_state.suspended_ns >= rule.longest_ns;
         if die_state.suspended.is_some()
             || !die_state.bus.is_idle()
             || is_spent && die_state.is_awaited
@@ -89,23 +90,22 @@ impl Scheduler {
         }
         let is_next = self.waiting.oldest_write(die) == op;
         // An operation that enters the page buffer does not need the die.
-        if self.units_per_page > 1 && self.can_gather(shared, die, op) {
+        if self.units_per_program > 1 && self.can_gather(shared, die, op) {
             return false;
         }
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
     /// Chooses the next job of an idle die with a suspended job. First the die serves the
-    /// operations that waited when the job was suspended. Then it serves later ones, which counts
-    /// as one more suspension, or continues the job.
+    /// operations that waited when the job was suspended. Then it serves later ones, if the rule of
+    /// suspension allows it, or continues the job.
     pub(super) fn while_suspended<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<bool, DriveError> {
-        let Some(Suspended { job, times, mark, .. }) = self.flash.die(die).suspended else {
-            return Ok(false);
-        };
+        let Some(suspended) = self.flash.die(die).suspended else { return Ok(false) };
+        let Suspended { job, times, mark, .. } = suspended;
         let allowed = |before: u64| Allowed {
             reads: true,
             writes: job == Job::Erase,
@@ -114,10 +114,16 @@ impl Scheduler {
         if let Some(op) = self.next_for(shared, die, allowed(mark)) {
             return self.start(shared, die, op);
         }
-        let may_again = times < self.suspend.most;
-        if may_again && self.next_for(shared, die, allowed(u64::MAX)).is_some() {
+        let is_in_time = suspended.until(shared.now()) < self.suspend.longest_ns;
+        let more = match self.suspend.counted {
+            Counted::Suspensions => Some(0),
+            Counted::Requests => Some(1).filter(|_| times < self.suspend.most),
+        };
+        if let Some(more) = more.filter(|_| is_in_time)
+            && self.next_for(shared, die, allowed(u64::MAX)).is_some()
+        {
             if let Some(suspended) = self.flash.suspended_mut(die) {
-                suspended.times += 1;
+                suspended.times += more;
                 suspended.mark = shared.ops.sent();
             }
             return Ok(true);
@@ -139,12 +145,12 @@ impl Scheduler {
         match suspended {
             Job::Write(op) | Job::ModifyWrite(op) => ops.chain(op).any(|op| {
                 let other = ops[op].page;
-                other == page || self.are_in_one_page(shared, other, page)
+                other == page || self.are_in_one_program(shared, other, page)
             }),
             Job::CopyWrite => {
                 let moving = self.collector.on(die).and_then(|collection| collection.moving);
                 moving.is_some_and(|moving| {
-                    moving.page == page || self.are_in_one_page(shared, moving.page, page)
+                    moving.page == page || self.are_in_one_program(shared, moving.page, page)
                 })
             }
             _ => false,

@@ -26,6 +26,7 @@ pub fn paper_hardware() -> Hardware {
         planes: 1,
         page_bytes: PAGE,
         units_per_page: 1,
+        pages_per_program: 1,
         read_ns: 25 * US,
         program_ns: 200 * US,
         erase_ns: 1500 * US,
@@ -92,6 +93,7 @@ pub fn layout_of(
         placement,
         buffer: PageBuffer {
             units_per_page: settings.hardware.units_per_page,
+            pages_per_program: settings.hardware.pages_per_program,
             planes: 1,
             is_protected,
         },

@@ -69,13 +69,16 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
     from flashgc.terminal.render import console, facts, show
 
     out = console()
+    together = figures["blocks_together"]
+    whole = f"{n(figures['blocks'])} superblocks of {n(together)} blocks"
     rows = [
         ("drive", name),
         (
             "capacity",
             f"{format_size(figures['capacity_bytes'])} for the host, of "
-            f"{format_size(figures['physical_bytes'])}: {n(figures['blocks'])} blocks of "
-            f"{n(figures['pages_per_block'])} pages of 4 KiB",
+            f"{format_size(figures['physical_bytes'])}: "
+            f"{whole if together > 1 else n(figures['blocks']) + ' blocks'} of "
+            f"{n(figures['pages_per_block'] // together)} pages of 4 KiB",
         ),
         ("victim", figures["policies"]["victim"]),
         ("placement", figures["policies"]["placement"]),

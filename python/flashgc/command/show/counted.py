@@ -50,6 +50,9 @@ def rows(result: Result) -> list[tuple[str, str]]:
     ):
         if getattr(written, part):
             pairs.append((part, f"{written.per_host_byte(part):.4f} per byte written: {why}"))
+    if written.parity:
+        whole = f"write amplification {result.write_amplification_with_parity:.4f} with it"
+        pairs.append(("parity", f"{written.per_host_byte('parity'):.4f} per byte written: {whole}"))
     return pairs
 
 

@@ -305,6 +305,8 @@ def drive(result: Result) -> str:
     )
     if config.blocks_together > 1:
         shape += f", in superblocks of {config.blocks_together}"
+    if config.stripe is not None:
+        shape += f", {config.blocks_together // config.stripe} of them parity"
     if config.fitted:
         shape += ", chosen for the pages of the trace"
     if config.capacity is not None:
@@ -340,10 +342,13 @@ def policy(result: Result) -> str:
 def spare(result: Result, *others: Result) -> str:
     """Spare factor and over-provisioning of results, and the spare factor left for collections."""
     config = result.config
+    flash = "flash" if config.stripe is None else "flash beside parity"
     whole = (
-        f"{format_share(config.spare_factor, 2)} of the flash "
+        f"{format_share(config.spare_factor, 2)} of the {flash} "
         f"(over-provisioning {format_share(config.overprovision, 2)})"
     )
+    if config.stripe is not None:
+        whole += f", {format_share(config.spare_of_flash, 2)} of all flash"
     left = [result.config.effective_spare for result in (result, *others)]
     known = [value for value in left if value is not None]
     if len(known) < len(left):

@@ -12,15 +12,15 @@ const SMALLEST = 3, LARGEST = 22;
 /** The columns of an answer of /blocks. Throws where it is none. */
 export function decode(buffer) {
   const head = new DataView(buffer);
-  if (buffer.byteLength < 16 || head.getUint32(0) !== 0x46474342 || head.getUint32(4, true) !== 1) {
+  if (buffer.byteLength < 16 || head.getUint32(0) !== 0x46474342 || head.getUint32(4, true) !== 2) {
     throw new Error("the answer of /blocks has another version; reload the page");
   }
   const length = head.getUint32(8, true);
   const at = (offset, Kind) => new Kind(buffer, 16 + offset * length, length);
   return {
     length, pages: head.getUint32(12, true),
-    erases: at(0, Uint32Array), valid: at(4, Uint16Array), zombies: at(6, Uint16Array),
-    state: at(8, Uint8Array), cls: at(9, Uint8Array),
+    erases: at(0, Uint32Array), valid: at(4, Uint32Array), zombies: at(8, Uint32Array),
+    state: at(12, Uint8Array), cls: at(13, Uint8Array),
   };
 }
 

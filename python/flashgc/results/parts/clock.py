@@ -130,6 +130,12 @@ class Suspension:
     programs: bool
     #: The largest number of times that one operation is suspended.
     most: int
+    #: ``True`` if a request that is served while an operation is suspended counts as one more of
+    #: these times, unless it came before the suspension.
+    counts_requests: bool
+    #: The longest time for which one operation is suspended in all, in microseconds; ``None`` for
+    #: any time.
+    longest_us: float | None
     #: An erase is suspended only if at least this time of it is left, in microseconds.
     least_erase_us: float
     #: A program is suspended only if at least this time of it is left, in microseconds.
@@ -138,9 +144,9 @@ class Suspension:
     suspend_us: float
     #: The extra time that a suspended operation needs when it goes on, in microseconds.
     resume_us: float
-    #: The number of erases that had reached ``most``, so that an operation waited for their end.
+    #: The number of erases that had reached a limit, so that an operation waited for their end.
     spent_erases: int
-    #: The number of programs that had reached ``most``, so that an operation waited for their end.
+    #: The number of programs that had reached a limit, so that an operation waited for their end.
     spent_programs: int
     #: The longest time that such an erase or program had left when an operation began to wait, in
     #: microseconds.

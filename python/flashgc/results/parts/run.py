@@ -30,8 +30,10 @@ class Bytes:
     padding: int
     #: The bytes copied by collections, and by a map on flash.
     copies: int
-    #: All bytes that were programmed.
+    #: All bytes of data that were programmed.
     programmed: int
+    #: The bytes of parity that were programmed besides ``programmed``.
+    parity: int
 
 
 @dataclass(frozen=True)
