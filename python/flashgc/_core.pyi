@@ -29,7 +29,7 @@ class Blocks:
 
     @property
     def valid(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """Number of live pages of every block; 0x8000 is added if it may not be picked."""
+        """Number of live pages of every block; 2^30 is added if it may not be picked."""
 
     @property
     def counts(self) -> memoryview:

@@ -326,9 +326,9 @@ class RunKeywords(Keywords, total=False):
 
     superblock: str | None
     """Blocks that are opened, filled, collected and erased together, as one large block: plane,
-    die, channel, drive, or dies=N,planes=N. A page of it has the pages of all its planes of a die,
-    which are programmed, read and erased together. A drive without a clock has no dies, so its
-    superblocks are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    die, or dies=N,planes=N. A page of it has the pages of all its planes of a die, which are
+    programmed, read and erased together. A drive without a clock has no dies, so its superblocks
+    are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
     """
     program: str | None
     """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
@@ -337,9 +337,9 @@ class RunKeywords(Keywords, total=False):
     one-shot:pages=4. [default: page]
     """
     parity: str | None
-    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks, so
-    that a failed block is rebuilt from the others. spare is the share beside the parity. For
-    example 1/16. [default: none]
+    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
+    which lie on several dies, so that a block that fails is rebuilt from the others. spare is the
+    share beside the parity. For example 1/16. [default: none]
     """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
@@ -409,9 +409,9 @@ class CompareKeywords(Keywords, total=False):
 
     superblock: str | Sequence[str] | None
     """Blocks that are opened, filled, collected and erased together, as one large block: plane,
-    die, channel, drive, or dies=N,planes=N. A page of it has the pages of all its planes of a die,
-    which are programmed, read and erased together. A drive without a clock has no dies, so its
-    superblocks are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    die, or dies=N,planes=N. A page of it has the pages of all its planes of a die, which are
+    programmed, read and erased together. A drive without a clock has no dies, so its superblocks
+    are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
     """
     program: str | Sequence[str] | None
     """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
@@ -420,9 +420,9 @@ class CompareKeywords(Keywords, total=False):
     one-shot:pages=4. [default: page]
     """
     parity: str | Sequence[str] | None
-    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks, so
-    that a failed block is rebuilt from the others. spare is the share beside the parity. For
-    example 1/16. [default: none]
+    """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
+    which lie on several dies, so that a block that fails is rebuilt from the others. spare is the
+    share beside the parity. For example 1/16. [default: none]
     """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For

@@ -21,7 +21,7 @@ def d_choices(d: int) -> Callable[[flashgc.Blocks], int]:
     """The best of ``d`` random candidates, as a loop."""
 
     def pick(blocks: flashgc.Blocks) -> int:
-        counts, best, picked = blocks.counts, 0x8000, -1
+        counts, best, picked = blocks.counts, blocks.pages_per_block + 1, -1
         for block in blocks.draw(d):
             if counts[block] < best:
                 best, picked = counts[block], block
@@ -50,7 +50,7 @@ class Fifo:
         """The next block that may be picked."""
         while True:
             self.last = (self.last + 1) % len(blocks)
-            if blocks.counts[self.last] < 0x8000:
+            if blocks.counts[self.last] <= blocks.pages_per_block:
                 return self.last
 
 

@@ -750,7 +750,7 @@ def forged(socket_path: Path, stat: bytes) -> threading.Thread:
 
 
 #: The version of the protocol, and the head of an answer of a gibibyte.
-VERSION, HUGE = 1, (1 << 30).to_bytes(4, "little") + bytes(4)
+VERSION, HUGE = 2, (1 << 30).to_bytes(4, "little") + bytes(4)
 
 
 @pytest.mark.parametrize(

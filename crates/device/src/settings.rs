@@ -67,7 +67,7 @@ impl Settings {
         if pages > MOST_PAGES {
             return fault(format!(
                 "a block has {pages} pages, expected at most {MOST_PAGES}: the file has 23 bits for a \
-                 place in a block"
+                 place in a block; hint: --pages-per-block 4194304"
             ));
         }
         if self.layout.buffer.gathers() {

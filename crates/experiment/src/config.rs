@@ -212,7 +212,8 @@ impl Resolved {
         commands: HostCommands,
         packing: Option<Packing>,
     ) -> Work {
-        Work { counters, commands, packing, buffer: self.buffer, stripe: self.config.stripe() }
+        let (dies, stripe) = (self.config.members().0, self.config.stripe());
+        Work { counters, commands, packing, buffer: self.buffer, dies, stripe }
     }
 
     /// Returns the mapping units of all flash, those of parity included.

@@ -190,8 +190,8 @@ rules! {
         "Operations on the planes of a die came one after another.",
         "Dies were busy for more than half of the measured part, and worked more than 1.2 times as long on \
          programs, copies and erases as they would if all planes of a die worked together. Or multi-plane operations \
-         joined less than 1% of the programs. With several planes, the factor is for programs that are joined with those of \
-         all other planes. Nothing is joined on a die while a collection is under way there.";
+         joined less than 1% of the programs. The factor takes programs that went together as programs of all planes of \
+         the die, so that it is never too high. Nothing is joined on a die while a collection is under way there.";
     STREAM_UNMET: "stream-unmet", Doubt, Measured,
         "No write has a stream of the file of streams.",
         "A stream has ranges in the file, and no page write of the measured part lies in them.";

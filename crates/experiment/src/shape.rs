@@ -29,6 +29,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     }
     let Some(bytes) = config.capacity else { return Ok(None) };
     let block = u64::from(config.units_with_parity()) * u64::from(config.unit());
+    let each_block = block / u64::from(together);
     let each = bytes / (block * u64::from(planes)).max(1);
     if each == 0 {
         return Err(SpecError::new(
@@ -40,15 +41,17 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
             format!("use a larger capacity, or fewer {}", option("pages_per_block")),
         ));
     }
-    u32::try_from(each * u64::from(planes)).map(Some).map_err(|_| {
-        SpecError::new(
+    let all = each.saturating_mul(planes.into());
+    if all.saturating_mul(together.into()) > u64::from(u32::MAX) {
+        return Err(SpecError::new(
             format!(
-                "{} is {bytes} bytes, more than 2^32 blocks of {block} bytes",
+                "{} is {bytes} bytes, more than 2^32 blocks of {each_block} bytes",
                 subject("capacity")
             ),
             format!("use a smaller capacity, or more {}", option("pages_per_block")),
-        )
-    })
+        ));
+    }
+    Ok(Some(all as u32))
 }
 
 /// Checks that the flash has the members of a superblock, and that parity survives the loss of one
@@ -71,7 +74,7 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
             let (dies, planes) = config.members();
             refuse_if!(
                 dies > 1,
-                format!("{}, or {}", choice("superblock", "die"), choice("kind", "counting")),
+                choice("superblock", "die"),
                 "{} joins {}, expected one: a die of a drive with a clock collects on its own",
                 given(),
                 count(dies.into(), "die")
@@ -89,8 +92,23 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
         None => {}
     }
     check_programs(config)?;
+    let pages = config.flash_pages_per_block();
+    refuse_if!(
+        config.blocks_together() > 1 && pages < 2,
+        choice("pages_per_block", 64),
+        "{} is {pages}, expected at least 2",
+        subject("pages_per_block")
+    );
     let Some(parts) = parse_parity(&config.parity)? else { return Ok(()) };
     let blocks = config.blocks_together();
+    refuse_if!(
+        blocks > 1 && config.members().0 == 1,
+        choice("superblock", format!("dies={parts},planes=1")),
+        "{} {} does not go with {}: its blocks lie on one die, which fails as a whole",
+        subject("parity"),
+        config.parity,
+        given()
+    );
     refuse_if!(
         !blocks.is_multiple_of(parts),
         choice("superblock", format!("dies={parts},planes=1")),
@@ -118,7 +136,7 @@ fn check_programs(config: &RunConfig) -> Result<(), SpecError> {
     let given = || format!("{} {}", subject("program"), config.program);
     refuse_if!(
         !block.is_multiple_of(pages),
-        choice("pages_per_block", block / pages.max(1) * pages),
+        choice("pages_per_block", (block / pages * pages).max(pages)),
         "{} programs {pages} pages together, expected a divisor of {} {block}",
         given(),
         option("pages_per_block")
@@ -145,9 +163,10 @@ fn check_programs(config: &RunConfig) -> Result<(), SpecError> {
 /// Checks that superblocks of `together` blocks are not too large, and that each of `planes` planes
 /// of the map has two.
 fn check_size(config: &RunConfig, together: u32, planes: u32) -> Result<(), SpecError> {
-    let (units, most) = (config.units_per_block(), Geometry::MAX_PAGES_PER_BLOCK);
+    let pages = u64::from(config.flash_pages_per_block());
+    let of_page = u64::from(config.unit_count()) * u64::from(together);
+    let (units, most) = (pages * of_page, u64::from(Geometry::MAX_PAGES_PER_BLOCK));
     if units > most {
-        let pages = config.flash_pages_per_block();
         return Err(SpecError::new(
             format!(
                 "{} is {pages}, which makes superblocks of {units} mapping units in {}, expected at most \
@@ -155,7 +174,7 @@ fn check_size(config: &RunConfig, together: u32, planes: u32) -> Result<(), Spec
                 subject("pages_per_block"),
                 count(together.into(), "block")
             ),
-            match u64::from(pages) * u64::from(most) / u64::from(units) {
+            match most / of_page {
                 pages @ 2.. => choice("pages_per_block", pages),
                 _ => format!("a smaller {}", option("superblock")),
             },

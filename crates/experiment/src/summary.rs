@@ -336,7 +336,12 @@ impl<'a> Summary<'a> {
         let pages = collections * u64::from(self.resolved.geometry.pages_per_block());
         let copied = copied_pages as f64 / pages.max(1) as f64;
         let is_left = dead as f64 > MOST_DEAD * blocks as f64 && copied > MOST_DEAD;
-        let draws = self.resolved.victim.as_ref().is_some_and(Victim::draws);
+        // What policies from outside look at is not known.
+        let draws = self
+            .resolved
+            .victim
+            .as_ref()
+            .is_some_and(|victim| matches!(victim, Victim::Registered(_)) && victim.draws());
         (is_left && draws).then(|| {
             findings::dead_blocks(dead, blocks, copied, self.resolved.config.blocks_together())
         })

@@ -120,7 +120,8 @@ impl Times {
         reads * read + work.shared((reads + written) * transfer, written * self.in_cells())
     }
 
-    /// Returns the nanoseconds of copies and erases. A flash page of a victim is read once.
+    /// Returns the nanoseconds of copies and erases, of all dies together. A flash page of a victim is
+    /// read once.
     fn collections(&self, work: &Work) -> u128 {
         let Counters { copied_pages, erases, .. } = work.counters;
         let copied = u128::from(copied_pages);
@@ -132,7 +133,7 @@ impl Times {
                 (2 * copied + parity) * u128::from(self.transfer),
                 (copied + parity) * self.in_cells(),
             )
-            + u128::from(erases) * u128::from(self.command + self.erase)
+            + u128::from(erases) * u128::from(work.dies) * u128::from(self.command + self.erase)
     }
 
     /// Returns the nanoseconds of a program besides its transfers.
@@ -165,6 +166,8 @@ pub(crate) struct Work {
     pub(crate) packing: Option<Packing>,
     /// The units that are read and programmed together.
     pub(crate) buffer: PageBuffer,
+    /// The dies of a superblock. Each erases its blocks in an operation of its own.
+    pub(crate) dies: u32,
     /// The parts of a stripe, one of which is parity; `None` without parity.
     pub(crate) stripe: Option<u32>,
 }
@@ -223,7 +226,7 @@ mod tests {
     /// Returns these operations and `reads` reads, on flash whose pages are mapping units.
     fn work(counters: Counters, reads: u64) -> Work {
         let commands = HostCommands { reads, ..HostCommands::default() };
-        Work { counters, commands, packing: None, buffer: pages_of(1), stripe: None }
+        Work { counters, commands, packing: None, buffer: pages_of(1), dies: 1, stripe: None }
     }
 
     #[test]
@@ -233,7 +236,7 @@ mod tests {
             Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
         let commands = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
         let packing = Some(Packing { padding: 2, pages_read: 3 });
-        let work = Work { counters, commands, packing, buffer: pages_of(4), stripe: None };
+        let work = Work { counters, commands, packing, buffer: pages_of(4), dies: 1, stripe: None };
         // 5 reads of 60 us in the cells and 5 us on the bus; 16 units are 4 pages of 820 us.
         assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
         // 3 pages are read; 8 units go over the bus twice and fill 2 pages; one block is erased.
@@ -251,6 +254,7 @@ mod tests {
             commands: HostCommands::default(),
             packing,
             buffer: pages_of(16),
+            dies: 1,
             stripe: None,
         };
         let times = times.together(4);
@@ -267,7 +271,7 @@ mod tests {
         let commands = HostCommands { reads: 4, ..HostCommands::default() };
         // 12 units are a program of 3 pages.
         let buffer = PageBuffer { pages_per_program: 3, ..pages_of(4) };
-        let mut work = Work { counters, commands, packing, buffer, stripe: None };
+        let mut work = Work { counters, commands, packing, buffer, dies: 1, stripe: None };
         // 4 reads of 60 us and of a quarter of 10 us on the bus, and 4 programs of 3 pages.
         assert_eq!(times.host(&work), 1000 * (4 * 60 + 10 + 4 * (3 * 10 + 900)));
         assert_eq!(times.collections(&work), 1000 * (5 * 60 + 2 * (6 * 10 + 900) + 2 * 3000));

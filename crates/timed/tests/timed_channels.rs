@@ -8,8 +8,8 @@ use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlaneLayout, Stepwise, VictimSpec,
 };
 use flashgc_timed::{
-    Channels, Details, Idle, Meter, Order, Placement, Preemption, ReadRetry, Scheduling, Settings,
-    Stop, Suspend, TimedDrive, Totals, Unit, Until, WorstSoFar, are_apart,
+    Channels, Counted, Details, Idle, Meter, Order, Placement, Preemption, ReadRetry, Scheduling,
+    Settings, Stop, Suspend, TimedDrive, Totals, Unit, Until, WorstSoFar, are_apart,
 };
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -63,6 +63,7 @@ impl Case {
         hardware.dies = one(&[1, 2]);
         hardware.planes = one(&[1, 2]);
         hardware.units_per_page = one(&[1, 1, 1, 4]);
+        hardware.pages_per_program = [1, 1, 2][seed as usize % 3];
         hardware.command_ns = one(&[0, 0, 3]).into();
         // The times are multiples of each other, so that many events have the same time.
         (hardware.read_ns, hardware.program_ns, hardware.erase_ns) = (50, 200, 1500);
@@ -95,6 +96,10 @@ impl Case {
         if one(&[0, 0, 1]) == 1 {
             let most = [1, 2, 8][seed as usize % 3];
             settings.suspend = Suspend { erase: true, program: true, most, ..Suspend::NEVER };
+            if seed.is_multiple_of(2) {
+                settings.suspend.counted = Counted::Suspensions;
+                settings.suspend.longest_ns = 300;
+            }
         }
         if one(&[0, 0, 0, 1]) == 1 {
             let retry = ReadRetry::parse("from=2,every=1,most=3").unwrap();

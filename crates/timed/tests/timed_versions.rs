@@ -285,6 +285,7 @@ fn run_units(
     }
     if buffer.gathers() {
         settings.hardware.units_per_page = buffer.units_per_page;
+        settings.hardware.pages_per_program = buffer.pages_per_program;
         settings.hardware.page_bytes = buffer.units_per_page * PAGE;
         settings.collecting.copy_back = false;
         if placement.is_none() {
@@ -308,7 +309,7 @@ fn run_units(
     // blocks have more flash pages: in a small block padding would take all that a collection
     // gains.
     let b = match (buffer.is_protected, region) {
-        (false, _) => 32 * buffer.units_per_page,
+        (false, _) => 32 * buffer.units_per_program(),
         (true, Some(_)) => B * buffer.units_per_page,
         (true, None) => B,
     };
@@ -413,14 +414,12 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
 fn every_read_is_current_where_a_flash_page_holds_several_units() {
     let (mut checked, mut padding) = (0, 0);
     for case in 0..300 {
-        let units_per_page = [2, 4, 8][case as usize % 3];
+        // Every second drive programs two pages together; on some of them a page is a unit.
+        let pages_per_program = 1 + case as u32 % 2;
+        let units_per_page = [2, 4, 8, 2, 4, 1][case as usize % 6];
         let is_protected = case % 4 < 2;
-        let (reads, _, totals) = run_units(
-            case,
-            1500,
-            PageBuffer { units_per_page, planes: 1, pages_per_program: 1, is_protected },
-            None,
-        );
+        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program, is_protected };
+        let (reads, _, totals) = run_units(case, 1500, buffer, None);
         checked += reads;
         padding += totals.collections.started;
     }

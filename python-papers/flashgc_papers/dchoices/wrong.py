@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from flashgc import Blocks
 
 #: Added to the valid pages of a block that may not be picked.
-_CLOSED = 0x8000
+_CLOSED = 1 << 30
 
 
 class WorstRemembered:

@@ -21,7 +21,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 Benefit = Callable[[Numbers, Numbers], Numbers]
 
 #: Added to the valid pages of a block that may not be picked.
-_CLOSED = 0x8000
+_CLOSED = 1 << 30
 
 
 class Scored:

@@ -60,6 +60,16 @@ class SwapConfig:
     scheme: str
 
 
+def together_of(superblock: str) -> int:
+    """Blocks of a superblock that is given by the dies and planes that it joins; else 1.
+
+    >>> together_of("dies=16,planes=4"), together_of("plane")
+    (64, 1)
+    """
+    members = (part.partition("=")[2] for part in superblock.split(",") if "=" in part)
+    return math.prod(map(int, members))
+
+
 @dataclass(frozen=True)
 class Config:
     """The configuration of a run."""
@@ -154,13 +164,18 @@ class Config:
         timed = self.timed or {}
         if self.superblock == "die":
             return int(timed.get("planes") or 1)
-        members = (part.partition("=")[2] for part in self.superblock.split(",") if "=" in part)
-        return math.prod(map(int, members))
+        return together_of(self.superblock)
 
     @property
     def stripe(self) -> int | None:
         """Parts of a superblock, one of which is parity; ``None`` without parity."""
         return None if self.parity == "none" else int(self.parity.removeprefix("1/"))
+
+    @property
+    def data_pages(self) -> int:
+        """Mapping units of the flash beside parity."""
+        parts = self.stripe
+        return self.physical_pages - (0 if parts is None else self.physical_pages // parts)
 
     @property
     def spare_of_flash(self) -> float:

@@ -207,7 +207,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (54_052, 0x7e7752b68d2a12af),
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
-        (57_071, 0x528ba589a7531af4),
+        (57_985, 0x1003418ffc2db07b),
         (115_536, 0x537ab9697ff82329),
         (119_372, 0xa060764b4da6fe34),
     ];

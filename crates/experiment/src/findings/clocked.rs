@@ -206,7 +206,10 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
          long as all planes together would",
         count(programs, "program"),
     );
-    let joins = choice("superblock", "die");
+    let joins = match multi_plane {
+        true => format!("{} with {}", choice("superblock", "die"), choice("multi_plane", "no")),
+        false => choice("superblock", "die"),
+    };
     let hint = match (multi_plane, gives_way) {
         (false, _) => {
             format!("{joins}, as drives of today do, or {}", choice("multi_plane", "yes"))

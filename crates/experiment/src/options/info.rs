@@ -213,8 +213,9 @@ impl OptionInfo {
     /// Returns `true` if the clock of a stored drive has the option. Such options are the shape of
     /// the flash, and all options that only drives with a clock have.
     pub fn is_of_clock(&self) -> bool {
-        const SHAPE: [&str; 7] = [
+        const SHAPE: [&str; 8] = [
             "superblock",
+            "program",
             "pages_per_block",
             "page_size",
             "mapping_unit",

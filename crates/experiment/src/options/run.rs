@@ -110,8 +110,8 @@ super::holder! {
         #[serde(skip_serializing_if = "is_none")]
         parity: String => "none",
             "Share of each superblock that is parity: 1/N, or none. N divides the number of its \
-             blocks, so that a failed block is rebuilt from the others. {spare} is the share \
-             beside the parity.",
+             blocks, which lie on several dies, so that a block that fails is rebuilt from the \
+             others. {spare} is the share beside the parity.",
             drive(Kind::Text).unstored("its file keeps each page once").metavar("1/N").example("1/16").several()
                 .counting("leave it out",
                     "a superblock of a drive with a clock lies on one die, and a die that fails cannot rebuild itself")
@@ -376,7 +376,7 @@ impl RunConfig {
 
     /// Returns the mapping units of a superblock, those of its parity included.
     pub(crate) fn units_with_parity(&self) -> u32 {
-        let of_block = self.flash_pages_per_block().saturating_mul(self.units_per_page());
+        let of_block = self.flash_pages_per_block().saturating_mul(self.unit_count());
         of_block.saturating_mul(self.blocks_together())
     }
 
@@ -417,13 +417,6 @@ impl RunConfig {
             (Superblock::Of { dies, planes }, _) => (dies, planes),
             (_, None) => (1, 1),
             (Superblock::Die, Some(timed)) => (1, timed.planes),
-            (Superblock::Channel, Some(timed)) => {
-                (timed.ways.saturating_mul(timed.dies), timed.planes)
-            }
-            (Superblock::Drive, Some(timed)) => {
-                let of_channel = timed.ways.saturating_mul(timed.dies);
-                (timed.channels.saturating_mul(of_channel), timed.planes)
-            }
         };
         (dies.max(1), planes.max(1))
     }
@@ -436,7 +429,7 @@ impl RunConfig {
     /// Returns `true` if, for every trace, both drives get blocks with the same number of pages.
     pub fn has_blocks_of(&self, other: &Self) -> bool {
         let rule = |config: &Self| {
-            let units = (config.units_per_page(), config.blocks_together());
+            let units = (config.unit_count(), config.blocks_together());
             (config.pages_per_block, config.is_sized(), units, config.planes())
         };
         rule(self) == rule(other)
@@ -454,7 +447,8 @@ impl RunConfig {
         self.blocks.is_some() || self.capacity.is_some()
     }
 
-    fn units_per_page(&self) -> u32 {
+    /// Returns the mapping units of a flash page.
+    pub(crate) fn unit_count(&self) -> u32 {
         (self.page_size / self.unit().max(1)).max(1)
     }
 
@@ -466,7 +460,7 @@ impl RunConfig {
     pub fn with_block(&self, units: Option<u64>) -> Self {
         let most = match units.filter(|_| !self.is_sized()) {
             Some(units) => {
-                units / u64::from(self.units_per_page()) / FEWEST_BLOCKS.max(128 * self.planes())
+                units / u64::from(self.unit_count()) / FEWEST_BLOCKS.max(128 * self.planes())
             }
             None => u64::from(PAGES_PER_BLOCK),
         };

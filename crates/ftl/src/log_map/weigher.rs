@@ -21,7 +21,7 @@ pub(crate) struct Weigher {
     /// For each logical block, the number of its live pages of each class. The last entry is 1 if
     /// the logical block has a data block.
     #[snapshot(table)]
-    counts: Vec<[u16; CLASSES + 1]>,
+    counts: Vec<[u32; CLASSES + 1]>,
     /// The class of every logical page, live or not, when memory was asked last.
     #[snapshot(table)]
     known: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) struct Weigher {
 #[derive(Clone, Debug, Default, Value)]
 struct Associated {
     lbns: Vec<u32>,
-    pages: Vec<u16>,
+    pages: Vec<u32>,
 }
 
 impl Weigher {
@@ -117,7 +117,7 @@ impl Weigher {
 
     /// Records whether the logical block `lbn` has a data block.
     pub(crate) fn has_data(&mut self, lbn: u32, has: bool) {
-        self.counts[lbn as usize][DATA] = u16::from(has);
+        self.counts[lbn as usize][DATA] = u32::from(has);
     }
 
     /// Asks memory about the pages that changed there. `map` gives the pages that are on flash.
@@ -144,7 +144,7 @@ impl Weigher {
         for &lbn in &self.logs[self.slots[block as usize] as usize].lbns {
             let counts = &self.counts[lbn as usize];
             for (sum, &count) in sums.iter_mut().zip(counts) {
-                *sum += u32::from(count);
+                *sum += count;
             }
         }
         let [pages @ .., data] = sums;

@@ -80,10 +80,6 @@ pub enum Superblock {
     Plane,
     /// The blocks of all planes of a die. The die programs, reads and erases their pages together.
     Die,
-    /// The blocks of all dies of a channel.
-    Channel,
-    /// The blocks of all dies.
-    Drive,
     /// The blocks of `planes` planes of each of `dies` dies.
     Of {
         /// Dies whose blocks are joined.

@@ -128,7 +128,15 @@ pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
             "resume" => suspend.resume_ns = time(key, value)?,
             "least-erase" => suspend.least_erase_ns = time(key, value)?,
             "least-program" => suspend.least_program_ns = time(key, value)?,
-            "longest" => longest_ns = Some(time(key, value)?),
+            "longest" => {
+                let longest = time(key, value)?;
+                refuse_if!(
+                    longest == 0,
+                    "longest=5ms, or preemption=pgc, which suspends nothing",
+                    "suspend: longest={value} lets nothing be suspended"
+                );
+                longest_ns = Some(longest);
+            }
             "counted" => suspend.counted = choose("suspend: counted", value, &COUNTED)?,
             _ => {
                 suspend.most = value.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
@@ -202,12 +210,8 @@ pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
     choose("GC domain", text, &UNITS)
 }
 
-const SUPERBLOCKS: [(&str, Superblock); 4] = [
-    ("plane", Superblock::Plane),
-    ("die", Superblock::Die),
-    ("channel", Superblock::Channel),
-    ("drive", Superblock::Drive),
-];
+const SUPERBLOCKS: [(&str, Superblock); 2] =
+    [("plane", Superblock::Plane), ("die", Superblock::Die)];
 
 /// Returns the words of [`parse_superblock`].
 pub fn superblock_words() -> Vec<&'static str> {
@@ -283,6 +287,8 @@ mod tests {
         let of_time = Suspend { longest_ns: 5_000_000, counted: Counted::Suspensions, ..expected };
         assert_eq!(read, of_time);
         assert_eq!(parse_suspend("20us,longest=1ms").unwrap().longest_ns, 1_000_000);
+        let refused = parse_suspend("20us,longest=0us").unwrap_err().to_string();
+        assert!(refused.contains("lets nothing be suspended"), "{refused}");
         let earlier = parse_suspend("30us,most=3,least-erase=700us,counted=requests").unwrap();
         assert_eq!(earlier, expected);
         let earlier = parse_suspend("30us,counted=requests,longest=2ms").unwrap();

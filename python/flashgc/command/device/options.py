@@ -167,7 +167,9 @@ def clocked(
                 raise ConfigError(f"{where} applies with --realtime; hint: give both or none")
             values.setdefault(section, {})[key] = keys.pop(key)
         elif is_on:
-            values.setdefault(section, {})[key] = keys[key]
+            # The superblocks are those of the flash that gives the times.
+            is_of_flash = path == "drive.superblock"
+            values.setdefault(section, {})[key] = keys.pop(key) if is_of_flash else keys[key]
     if is_on:
         return Clocked(values, given.places, slower, aged, hints)
     for name, value in (("slower", slower), ("aged", aged), ("hints", hints)):

@@ -13,6 +13,7 @@ from flashgc import _core, tables
 from flashgc._documents import Document, Json, Scalar, plain
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results import Finding
+from flashgc.results.config import together_of
 from flashgc.store import Kept
 from flashgc.studies.fleets.volumes import Volume
 
@@ -130,6 +131,8 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
     config, written, erases = result["config"], result["bytes"]["host"], int(result["erases"])
     logical = config["logical_pages"] * (config.get("mapping_unit") or config["page_size"])
     figures = {name: result.get(name) for name in _FIGURES}
+    #: The blocks or superblocks that are erased one at a time.
+    erased_alone = int(config["blocks"]) // together_of(config.get("superblock", "plane"))
     status, reason, life = "result", "", None
     if not written:
         status, reason = "idle", "the host wrote nothing in the measured part"
@@ -137,7 +140,7 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
         status = "idle"
         reason = f"{result['host_pages']} pages were written and no block was erased"
     else:
-        life = written / logical / (erases / config["blocks"])
+        life = written / logical / (erases / erased_alone)
     pass_of = result["trace"] or {}
     share = pass_of.get("page_writes", 0) / max(result["host_pages"], 1)
     return FleetCell(
@@ -147,7 +150,7 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
         reason,
         life=life,
         bytes_written=written * share,
-        blocks=config["blocks"],
+        blocks=erased_alone,
         logical_bytes=logical,
         spare_factor=config["spare_factor"],
         **figures,

@@ -206,8 +206,8 @@ def _separated(job: task.Task, drive: Result) -> Row:
             "separation",
             workload=job.config["workload"],
             spare=config.spare_factor,
-            pages_per_block=config.pages_per_block,
-            blocks=config.blocks,
+            pages_per_block=config.data_pages // config.superblocks,
+            blocks=config.superblocks,
         )
     except ConfigError as error:
         fault = str(error).partition("; hint: ")[0].removeprefix("workload: ")
