@@ -202,8 +202,8 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
         format!("none of {}", count(erases, "erase"))
     };
     let claim = format!(
-        "{few} of {} and {none} went together with one on another plane: dies worked {factor:.1} times as \
-         long as all planes together would",
+        "{few} of {} and {none} went together with one on another plane: dies worked about {factor:.1} times \
+         as long as all planes together would",
         count(programs, "program"),
     );
     let joins = match multi_plane {

@@ -131,8 +131,8 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
     config, written, erases = result["config"], result["bytes"]["host"], int(result["erases"])
     logical = config["logical_pages"] * (config.get("mapping_unit") or config["page_size"])
     figures = {name: result.get(name) for name in _FIGURES}
-    #: The blocks or superblocks that are erased one at a time.
-    erased_alone = int(config["blocks"]) // together_of(config.get("superblock", "plane"))
+    # What is erased as one, and counted as one erase.
+    superblocks = int(config["blocks"]) // together_of(config.get("superblock", "plane"))
     status, reason, life = "result", "", None
     if not written:
         status, reason = "idle", "the host wrote nothing in the measured part"
@@ -140,7 +140,7 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
         status = "idle"
         reason = f"{result['host_pages']} pages were written and no block was erased"
     else:
-        life = written / logical / (erases / erased_alone)
+        life = written / logical / (erases / superblocks)
     pass_of = result["trace"] or {}
     share = pass_of.get("page_writes", 0) / max(result["host_pages"], 1)
     return FleetCell(
@@ -150,7 +150,7 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
         reason,
         life=life,
         bytes_written=written * share,
-        blocks=erased_alone,
+        blocks=config["blocks"],
         logical_bytes=logical,
         spare_factor=config["spare_factor"],
         **figures,

@@ -16,6 +16,7 @@ from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
+from flashgc.results.config import together_of
 from flashgc.simulation import given_values
 from flashgc.studies.gaps import task
 from flashgc.studies.gaps.describe import findings
@@ -164,7 +165,8 @@ def _too_small(reason: str, job: task.Task, study: Rounds, places: Mapping[str, 
     if fitting:
         hints.append(_origins.written(places, "classes", fitting[-1]))
     if job.config["blocks"] is not None:
-        blocks = math.ceil(int(needed[1]) / float(job.config["spare"])) + 1
+        superblocks = math.ceil(int(needed[1]) / float(job.config["spare"])) + 1
+        blocks = superblocks * together_of(job.config.get("superblock", "plane"))
         hints.append(_origins.written(places, "blocks", blocks))
     hints.append(hint)
     return f"{fault}; hint: {', or '.join(hints)}"
