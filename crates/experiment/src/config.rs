@@ -176,10 +176,9 @@ impl Resolved {
                 format!("{}, or leave it out", choice("frontier", "pool")),
             ));
         }
-        let pages_alone =
-            PageBuffer { is_protected: self.buffer.is_protected, ..PageBuffer::default() };
-        let buffer =
-            if self.config.unit() == self.config.page_size { pages_alone } else { self.buffer };
+        // Each page of its file is written when it comes, so planes gather none.
+        let units_per_page = self.config.unit_count();
+        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, ..self.buffer };
         Ok((Layout { buffer, ..self.layout(0) }, self.victim()?.clone()))
     }
 

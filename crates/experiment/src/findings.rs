@@ -190,8 +190,9 @@ rules! {
         "Operations on the planes of a die came one after another.",
         "Dies were busy for more than half of the measured part, and worked more than 1.2 times as long on \
          programs, copies and erases as they would if all planes of a die worked together. Or multi-plane operations \
-         joined less than 1% of the programs. The factor takes programs that went together as programs of all planes of \
-         the die, so that it is never too high. Nothing is joined on a die while a collection is under way there.";
+         joined less than 1% of the programs. The factor is an estimate: it takes programs that went together as programs \
+         of all planes of the die, and all reads of copies as reads that its planes could share. Nothing is joined on a \
+         die while a collection is under way there.";
     STREAM_UNMET: "stream-unmet", Doubt, Measured,
         "No write has a stream of the file of streams.",
         "A stream has ranges in the file, and no page write of the measured part lies in them.";
@@ -435,11 +436,16 @@ pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> F
     Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with_change(change)
 }
 
+/// Returns the number of blocks as a text. Each stands for `together` physical blocks.
+fn count_blocks(blocks: u64, together: u32) -> String {
+    count(blocks, if together > 1 { "superblock" } else { "block" })
+}
+
 /// Returns the finding that a drive has only `blocks` blocks.
 pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
     let claim = format!(
         "the drive has only {}: amplification may be another than that of a large drive",
-        count(blocks.into(), if together > 1 { "superblock" } else { "block" })
+        count_blocks(blocks.into(), together)
     );
     Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
 }
@@ -447,11 +453,10 @@ pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
 /// Returns the finding that `dead` of `blocks` blocks had no valid page at the end, while collections
 /// copied the share `copied` of their victims' pages. A block is `together` physical blocks.
 pub(crate) fn dead_blocks(dead: u64, blocks: u64, copied: f64, together: u32) -> Finding {
-    let noun = if together > 1 { "superblock" } else { "block" };
     let claim = format!(
         "{dead} of {} had no valid page at the end, and yet collections copied {} of the pages of their victims: \
          the victim policy does not look at all of them",
-        count(blocks, noun),
+        count_blocks(blocks, together),
         percent(copied)
     );
     Finding::new(DEAD_BLOCKS_LEFT, claim)

@@ -327,6 +327,24 @@ fn a_word_line_is_programmed_in_one_shot() {
     assert_eq!(one_shot(false, 5, 5), (0.0, 0.0));
 }
 
+/// Returns the requests a second of a saturated die of 4 planes with pages of 16 KiB in units of
+/// 4 KiB and 48 pages a block, worked out by hand. For each unit of the host it programs `w` units. A
+/// program has `pages` pages, each of which crosses the bus in 10 us, and takes `program_us` us.
+fn rate_by_hand(w: f64, pages: f64, program_us: f64) -> f64 {
+    // Of the units of a victim the share v is valid. For each unit of the host, g times the die
+    // reads the pages of all planes in 60 us, and q pages with a valid unit cross the bus.
+    let v = 1.0 - 1.0 / w;
+    let some = |units: i32| (1.0 - (1.0 - v).powi(units)) / (f64::from(units) * (1.0 - v));
+    let (q, g) = (some(4), some(16));
+    let erase = 5000.0 / (48.0 * 16.0 * (1.0 - v));
+    1e6 / (w / (4.0 * pages) * (pages * 10.0 + program_us) + 60.0 * g + 10.0 * q + erase)
+}
+
+/// Returns the requests a second of a drive with a clock.
+fn rate(result: &RunResult) -> f64 {
+    result.timed.as_ref().unwrap().throughput.requests_per_second
+}
+
 #[test]
 fn a_die_of_one_shot_programs_makes_the_requests_that_were_worked_out_by_hand() {
     // A die of 4 planes and pages of 16 KiB in units of 4 KiB. A program has 48 units and 12
@@ -344,14 +362,8 @@ fn a_die_of_one_shot_programs_makes_the_requests_that_were_worked_out_by_hand() 
         ..drive(4, "die")
     };
     let result = run(&config, 1);
-    let w = result.write_amplification;
-    let v = 1.0 - 1.0 / w;
-    let some = |units: i32| (1.0 - (1.0 - v).powi(units)) / (f64::from(units) * (1.0 - v));
-    let (q, g) = (some(4), some(16));
-    let erase = 5000.0 / (48.0 * 16.0 * (1.0 - v));
-    let us = w / 48.0 * (12.0 * 10.0 + 1500.0) + 60.0 * g + 10.0 * q + erase;
-    let rate = result.timed.as_ref().unwrap().throughput.requests_per_second;
-    assert!((rate * us / 1e6 - 1.0).abs() < 0.01, "{rate} {}", 1e6 / us);
+    let expected = rate_by_hand(result.write_amplification, 12.0, 1500.0);
+    assert!((rate(&result) / expected - 1.0).abs() < 0.01, "{} {expected}", rate(&result));
 }
 
 #[test]
@@ -369,17 +381,7 @@ fn a_saturated_die_makes_the_requests_that_were_worked_out_by_hand() {
         ..drive(4, "die")
     };
     let result = run(&config, 1);
-    let by_hand = |w: f64| {
-        // Of the units of a victim the share v is valid. For each unit of the host, g times the
-        // die reads the pages of all planes, and q pages with a valid unit cross the bus.
-        let v = 1.0 - 1.0 / w;
-        let some = |units: i32| (1.0 - (1.0 - v).powi(units)) / (f64::from(units) * (1.0 - v));
-        let (q, g) = (some(4), some(16));
-        let erase = 5000.0 / (48.0 * 16.0 * (1.0 - v));
-        1e6 / (w / 16.0 * (4.0 * 10.0 + 500.0) + 60.0 * g + 10.0 * q + erase)
-    };
-    let rate = |result: &RunResult| result.timed.as_ref().unwrap().throughput.requests_per_second;
-    let expected = by_hand(result.write_amplification);
+    let expected = rate_by_hand(result.write_amplification, 4.0, 500.0);
     assert!((rate(&result) / expected - 1.0).abs() < 0.01, "{} {expected}", rate(&result));
     // Planes on their own do a third of it.
     config.superblock = "plane".into();

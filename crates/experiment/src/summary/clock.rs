@@ -424,8 +424,8 @@ fn more_requests(config: &RunConfig, change: Drift) -> String {
 
 /// Returns how many times as long as with all planes of a die together the dies worked on programs,
 /// copies and erases. `joined` is the share of the pages that were programmed with others: in the
-/// best case with those of all other planes. No other operations were joined. Collections read `pages_read` flash pages;
-/// `None` if a flash page is a unit.
+/// best case with those of all other planes. No other operations were joined. Collections read
+/// `pages_read` flash pages; `None` if a flash page is a unit.
 fn time_apart(
     hardware: &Hardware,
     counters: &Counters,

@@ -1,5 +1,6 @@
 //! The page buffer of a store: which units wait for the rest of their flash page, and what programs
-//! such a page before it is full.
+//! such a page before it is full. With one-shot programs, the flash pages that are programmed
+//! together wait and are filled as one; they are still read one by one.
 
 use flashgc_base::snapshot::{State, Value};
 

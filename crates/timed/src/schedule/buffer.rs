@@ -2,12 +2,14 @@
 //! units wait in the buffer until they fill a flash page; reads find them there.
 //!
 //! A write gets its physical place when it enters the buffer, and is done then. The write that
-//! fills its flash page goes to the die, and is done when the flash page is programmed.
+//! fills its flash page goes to the die, and is done when the flash page is programmed. With
+//! one-shot programs, the flash pages that are programmed together wait, fill and are due as one.
 
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
+use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
 use super::Scheduler;
@@ -138,8 +140,7 @@ impl Scheduler {
         second: u32,
     ) -> bool {
         let map = &*shared.map;
-        let place = |page| map.locate(page).map(|ppn| ppn - map.unit_in_page(ppn));
-        self.units_per_page > 1 && place(first).is_some() && place(first) == place(second)
+        self.units_per_page > 1 && are_together(map, |ppn| map.unit_in_page(ppn), first, second)
     }
 
     /// Returns `true` if two pages of the map are programmed together.
@@ -150,8 +151,8 @@ impl Scheduler {
         second: u32,
     ) -> bool {
         let map = &*shared.map;
-        let place = |page| map.locate(page).map(|ppn| ppn - map.unit_in_program(ppn));
-        self.units_per_program > 1 && place(first).is_some() && place(first) == place(second)
+        let position = |ppn| map.unit_in_program(ppn);
+        self.units_per_program > 1 && are_together(map, position, first, second)
     }
 
     /// Returns `true` if the data of `page` are in the cells, and not in the page buffer.
@@ -243,4 +244,16 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// Returns `true` if two pages of the map lie in the same group. `position` has the position of a
+/// place in its group.
+fn are_together(
+    map: &dyn Stepwise,
+    position: impl Fn(u32) -> u32,
+    first: u32,
+    second: u32,
+) -> bool {
+    let group = |page| map.locate(page).map(|ppn| ppn - position(ppn));
+    group(first).is_some() && group(first) == group(second)
 }

@@ -384,7 +384,7 @@ impl Scheduler {
             } else if self.put(shared, op)? {
                 joined += 1;
             } else {
-                of_plane[at] = NONE; // its flash page is not full: the next write goes there too
+                of_plane[at] = NONE; // its program is not full: the next write goes there too
             }
             shared.ops[last].next = op;
             last = op;
