@@ -327,8 +327,9 @@ class RunKeywords(Keywords, total=False):
     superblock: str | None
     """Blocks that are opened, filled, collected and erased together, as one large block: plane,
     die, or dies=N,planes=N. A page of it has the pages of all its planes of a die, which are
-    programmed, read and erased together. A drive without a clock has no dies, so its superblocks
-    are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    programmed, read and erased together. With several dies, programs go to the dies in turn. A
+    drive without a clock has no dies, so its superblocks are given by dies=N,planes=N. For example
+    dies=16,planes=4. [default: plane]
     """
     program: str | None
     """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
@@ -338,8 +339,9 @@ class RunKeywords(Keywords, total=False):
     """
     parity: str | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
-    which lie on several dies, so that a block that fails is rebuilt from the others. spare is the
-    share beside the parity. For example 1/16. [default: none]
+    which lie on several dies, so that a block that fails is rebuilt from the others; with a clock,
+    N divides the number of its dies. spare is the share beside the parity. For example 1/16.
+    [default: none]
     """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
@@ -410,8 +412,9 @@ class CompareKeywords(Keywords, total=False):
     superblock: str | Sequence[str] | None
     """Blocks that are opened, filled, collected and erased together, as one large block: plane,
     die, or dies=N,planes=N. A page of it has the pages of all its planes of a die, which are
-    programmed, read and erased together. A drive without a clock has no dies, so its superblocks
-    are given by dies=N,planes=N. For example dies=16,planes=4. [default: plane]
+    programmed, read and erased together. With several dies, programs go to the dies in turn. A
+    drive without a clock has no dies, so its superblocks are given by dies=N,planes=N. For example
+    dies=16,planes=4. [default: plane]
     """
     program: str | Sequence[str] | None
     """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
@@ -421,8 +424,9 @@ class CompareKeywords(Keywords, total=False):
     """
     parity: str | Sequence[str] | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
-    which lie on several dies, so that a block that fails is rebuilt from the others. spare is the
-    share beside the parity. For example 1/16. [default: none]
+    which lie on several dies, so that a block that fails is rebuilt from the others; with a clock,
+    N divides the number of its dies. spare is the share beside the parity. For example 1/16.
+    [default: none]
     """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For

@@ -5,10 +5,10 @@ use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{FtlError, Geometry};
-use flashgc_timed::Superblock;
-use flashgc_timed::words::parse_superblock;
+use flashgc_timed::words::{parse_preemption, parse_superblock, parse_unit};
+use flashgc_timed::{Preemption, Superblock, Unit};
 
-use crate::options::{RunConfig, parse_parity, parse_program};
+use crate::options::{RunConfig, TimedConfig, parse_parity, parse_program};
 use crate::times::Times;
 
 /// Returns the number of superblocks in the configuration, rounded up to an equal number of blocks
@@ -72,15 +72,16 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
         }
         Some(timed) => {
             let (dies, planes) = config.members();
+            let all = timed.channels.saturating_mul(timed.ways).saturating_mul(timed.dies);
             refuse_if!(
-                dies > 1,
-                choice("superblock", "die"),
-                "{} joins {}, expected one: a die of a drive with a clock collects on its own",
+                !all.is_multiple_of(dies),
+                choice("superblock", format!("dies={all},planes={}", timed.planes)),
+                "{} joins {}, and the drive has {all}: expected a divisor",
                 given(),
                 count(dies.into(), "die")
             );
             refuse_if!(
-                planes > 1 && planes != timed.planes,
+                planes != timed.planes && (planes > 1 || dies > 1),
                 format!("{}, or {}", choice("superblock", "die"), choice("planes", planes)),
                 "{} joins {} of a die, which has {}: one operation works on all planes of a die, or on \
                  one",
@@ -88,6 +89,9 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
                 count(planes.into(), "plane"),
                 timed.planes
             );
+            if dies > 1 {
+                check_wide(config, timed)?;
+            }
         }
         None => {}
     }
@@ -126,6 +130,97 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
          that are programmed together",
         subject("parity"),
         config.parity
+    );
+    Ok(())
+}
+
+/// Refuses what superblocks over several dies do not go with on a drive with a clock.
+fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> {
+    let defaults = TimedConfig::default();
+    let (preemption, ..) = parse_preemption(&timed.preemption)?;
+    let shares = matches!(preemption, Preemption::Semi { merge, pipeline } if merge || pipeline);
+    let in_flight = "the pages of a superblock are copied many at a time, by all its dies";
+    let pairs = [
+        (
+            timed.striping != defaults.striping,
+            "striping",
+            &timed.striping,
+            defaults.striping.as_str(),
+            "its programs go to its dies in turn",
+        ),
+        (shares, "preemption", &timed.preemption, "pgc", in_flight),
+        (
+            parse_unit(&timed.gc_domain)? != Unit::Plane,
+            "gc_domain",
+            &timed.gc_domain,
+            "plane",
+            "its dies collect together, and are the domain",
+        ),
+        (
+            timed.gc_hard != defaults.gc_hard,
+            "gc_hard",
+            &timed.gc_hard,
+            defaults.gc_hard.as_str(),
+            "no single write can wait for the erase of all its dies",
+        ),
+        (
+            timed.victim_search_time != defaults.victim_search_time,
+            "victim_search_time",
+            &timed.victim_search_time,
+            defaults.victim_search_time.as_str(),
+            "a search holds a die, and its dies work meanwhile",
+        ),
+        (
+            timed.preemption_poll_time != defaults.preemption_poll_time,
+            "preemption_poll_time",
+            &timed.preemption_poll_time,
+            defaults.preemption_poll_time.as_str(),
+            in_flight,
+        ),
+    ];
+    let given = || format!("{} {}", subject("superblock"), config.superblock);
+    for (is_given, key, value, other, reason) in pairs {
+        refuse_if!(
+            is_given,
+            format!("{}, or {}", choice(key, other), choice("superblock", "die")),
+            "{} does not go with {} {value}: {reason}",
+            given(),
+            option(key)
+        );
+    }
+    for (is_given, key, reason) in [
+        (timed.slc.is_some(), "slc", "a fold stays inside its die"),
+        (timed.idle.is_some(), "idle", "one die that rests cannot collect for the others"),
+    ] {
+        refuse_if!(
+            is_given,
+            format!("{}, or leave {} out", choice("superblock", "die"), option(key)),
+            "{} does not go with {}: {reason}",
+            given(),
+            option(key)
+        );
+    }
+    for (is_given, key, reason) in [
+        (timed.copy_back, "copy_back", "its copies go to other dies, over the bus"),
+        (timed.gc_holds_domain, "gc_holds_domain", "all its dies work in a collection"),
+    ] {
+        refuse_if!(
+            is_given,
+            format!("{}, or {}", choice(key, "no"), choice("superblock", "die")),
+            "{} does not go with {} yes: {reason}",
+            given(),
+            option(key)
+        );
+    }
+    let (dies, stripe) = (config.members().0, parse_parity(&config.parity)?);
+    refuse_if!(
+        stripe.is_some_and(|parts| !dies.is_multiple_of(parts)),
+        choice("parity", format!("1/{dies}")),
+        "{} {} does not go with superblocks over {} on a drive with a clock: a program has data or \
+         parity, so a stripe has whole dies",
+        subject("parity"),
+        config.parity,
+        count(dies.into(), "die")
     );
     Ok(())
 }

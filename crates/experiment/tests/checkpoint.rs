@@ -142,6 +142,16 @@ fn timed() -> Vec<RunConfig> {
             victim: "z-greedy".into(),
             ..timed(&|clock| clock.suspend = "20us".into())
         },
+        RunConfig {
+            superblock: "dies=4,planes=1".into(),
+            parity: "1/4".into(),
+            program: "one-shot:pages=2".into(),
+            ..timed(&|clock| {
+                (clock.channels, clock.dies) = (2, 2);
+                clock.arrivals = Some("closed:threads=64".into());
+                clock.preemption = "suspend".into();
+            })
+        },
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Requests mean the same on the three kinds of drives. Random traces are run with random options
-//! on the counting drive, on a timed drive of one die that is idle between requests, and on a
-//! stored drive. Their requests have 1 to 64 pages, begin and end anywhere, go to several devices,
+//! on the counting drive, on a timed drive of one die, or of several whose blocks superblocks join,
+//! that is idle between requests, and on a stored drive. Their requests have 1 to 64 pages, begin and end anywhere, go to several devices,
 //! and include reads, discards, flushes, writes with FUA, streams and hints. Counts and decisions
 //! must be equal.
 //!
@@ -85,8 +85,12 @@ struct Options {
     /// `true` if all of a map on flash fits into memory.
     map_fits: bool,
     units: u32,
+    /// Dies whose blocks are superblocks.
+    dies: u32,
     /// Planes of a die, whose blocks are superblocks.
     planes: u32,
+    /// `true` if one die of each stripe has parity.
+    has_parity: bool,
     /// The flash pages that are programmed together.
     pages: u32,
     is_protected: bool,
@@ -146,7 +150,13 @@ fn options() -> impl Strategy<Value = Options> {
     let map = (
         prop::bool::weighted(0.25),
         prop::bool::weighted(0.25),
-        (select(vec![1, 1, 4]), select(vec![1, 1, 2, 4]), select(vec![1, 1, 2])),
+        (
+            select(vec![1, 1, 4]),
+            select(vec![1, 1, 2, 4]),
+            select(vec![1, 1, 2]),
+            select(vec![1, 1, 2, 4]),
+            any::<bool>(),
+        ),
         any::<bool>(),
         prop::bool::weighted(0.3),
         any::<bool>(),
@@ -166,13 +176,21 @@ fn options() -> impl Strategy<Value = Options> {
     (policies, map, pages, rest).prop_map(
         |(
             (victim, placement, allocation),
-            (levels, on_flash, (units, planes, pages), is_protected, is_cached, map_fits),
+            (
+                levels,
+                on_flash,
+                (units, planes, pages, dies, has_parity),
+                is_protected,
+                is_cached,
+                map_fits,
+            ),
             (numbering, rounds, streams, whole_pages),
             (flush_every, spare, seed, length),
         )| {
             // A block has at least two pages.
             let planes = planes.min(B / units / 2);
             let pages = pages.min(B / units / planes / 2);
+            let dies = dies.min(B / units / planes / pages / 2).max(1);
             let together = units * planes * pages;
             Options {
                 victim,
@@ -182,7 +200,9 @@ fn options() -> impl Strategy<Value = Options> {
                 on_flash,
                 map_fits,
                 units,
+                dies,
                 planes,
+                has_parity: has_parity && dies == 4,
                 pages,
                 // A buffer of single pages never holds data.
                 is_protected: is_protected || together == 1,
@@ -268,13 +288,14 @@ fn config(path: &Path, options: &Options) -> RunConfig {
     std::fs::write(&ranges, STREAMS).unwrap();
     RunConfig {
         blocks: Some(match options.numbering {
-            Numbering::Given => BLOCKS * options.planes,
-            _ => 2 * BLOCKS * options.planes,
+            Numbering::Given => BLOCKS * options.planes * options.dies,
+            _ => 2 * BLOCKS * options.planes * options.dies,
         }),
-        pages_per_block: Some(B / options.units / options.planes),
+        pages_per_block: Some(B / options.units / options.planes / options.dies),
         page_size: unit * options.units,
         mapping_unit: (options.units > 1).then_some(unit),
-        superblock: format!("dies=1,planes={}", options.planes),
+        superblock: format!("dies={},planes={}", options.dies, options.planes),
+        parity: if options.has_parity { "1/4" } else { "none" }.into(),
         program: match options.pages {
             1 => "page".into(),
             pages => format!("one-shot:pages={pages}"),
@@ -327,11 +348,15 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
     let clock = TimedConfig {
         arrivals: Some("closed:threads=1,think=1s".into()),
         gc_low: "2".into(),
+        dies: options.dies,
         planes: options.planes,
         ..TimedConfig::default()
     };
     let config = RunConfig {
-        superblock: "die".into(),
+        superblock: match options.dies {
+            1 => "die".into(),
+            _ => config.superblock.clone(),
+        },
         frontier: RunConfig::default().frontier,
         times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
         timed: Some(clock),
@@ -421,7 +446,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         if options.numbering == Numbering::Given && options.units == 1
             && (options.together() == 1 || options.is_protected) && !options.on_flash
-            && options.length.is_none() && !options.is_cached
+            && options.length.is_none() && !options.is_cached && !options.has_parity
             && (options.streams != Streams::Trace || config.host_names_streams())
         {
             let stat = stored(&kept, &[requests.clone(), requests].concat());

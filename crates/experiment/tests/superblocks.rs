@@ -300,9 +300,11 @@ fn a_die_takes_the_times_that_were_worked_out_by_hand() {
 fn a_word_line_is_programmed_in_one_shot() {
     // One channel, 2 dies of 2 planes, 2 word lines a block. Pages 0 to 5 are the word line of both
     // planes of die 0, pages 6 to 11 that of die 1.
-    let one_shot = |caches: bool, written: u32, read: u32| {
+    let one_shot_of = |parity: &str, superblock: &str, caches: bool, written: u32, read: u32| {
         let mut config = RunConfig {
             program: "one-shot".into(),
+            superblock: superblock.into(),
+            parity: parity.into(),
             pages_per_block: Some(6),
             blocks: Some(400),
             times: Some("read=60us,program=900us,erase=3ms,transfer=10us".into()),
@@ -312,6 +314,9 @@ fn a_word_line_is_programmed_in_one_shot() {
         (timed.dies, timed.cache_commands) = (2, caches);
         responses_of(config, written, read)
     };
+    let one_shot = |caches, written, read| one_shot_of("none", "die", caches, written, read);
+    let over_dies =
+        |caches, written, read| one_shot_of("none", "dies=2,planes=2", caches, written, read);
     // Six transfers of 10, and 900 in the cells. The bus serves die 1 after die 0.
     assert_eq!(one_shot(false, 6, 1), (960.0, 70.0));
     assert_eq!(one_shot(false, 12, 1), (1020.0, 70.0));
@@ -323,6 +328,15 @@ fn a_word_line_is_programmed_in_one_shot() {
     assert_eq!(one_shot(false, 24, 2), (1980.0, 80.0));
     assert_eq!(one_shot(false, 24, 4), (1980.0, 160.0));
     assert_eq!(one_shot(false, 24, 6), (1980.0, 240.0));
+    // Superblocks over both dies: the same places, and the same times.
+    for (caches, written, read) in [(false, 12, 1), (false, 24, 2), (false, 24, 4), (true, 24, 6)] {
+        assert_eq!(over_dies(caches, written, read), one_shot(caches, written, read));
+    }
+    // With parity on one of two dies, every program of data has one of parity on the other die. In the
+    // first row die 0 has the parity, in the second die 1. Die 0 begins, so its parity crosses the bus
+    // from 0 to 60, and its data from 960 to 1020.
+    let mirrored = one_shot_of("1/2", "dies=2,planes=2", false, 12, 1);
+    assert_eq!(mirrored, (1920.0, 70.0));
     // Units wait until they fill a word line, and are found in the buffer.
     assert_eq!(one_shot(false, 5, 5), (0.0, 0.0));
 }
@@ -499,10 +513,37 @@ fn what_superblocks_cannot_do_is_refused_in_one_line() {
     let refused = of("dies=0,planes=4");
     assert!(refused.contains("superblock: dies=0, expected 1 to"), "{refused}");
     let refused = of("dies=2,planes=4");
-    assert!(refused.contains("joins 2 dies, expected one"), "{refused}");
+    assert!(refused.contains("joins 2 dies, and the drive has 1: expected a divisor"), "{refused}");
     let refused = of("dies=1,planes=2");
     assert!(refused.contains("joins 2 planes of a die, which has 4"), "{refused}");
     assert_eq!(resolve(&drive(4, "dies=1,planes=4")).unwrap().config.superblock, "die");
+    // What superblocks over several dies do not go with.
+    assert!(resolve(&wide(10)).is_ok());
+    let over = |change: &dyn Fn(&mut TimedConfig)| {
+        let mut config = wide(10);
+        change(config.timed.as_mut().unwrap());
+        resolve(&config).err().unwrap()
+    };
+    type Change = fn(&mut TimedConfig);
+    let refused: [(Change, &str, &str); 10] = [
+        (|timed| timed.striping = "PDWC".into(), "its programs go to its dies in turn", "CWDP"),
+        (|timed| timed.preemption = "pgc+merge".into(), "copied many at a time", "pgc"),
+        (|timed| timed.gc_domain = "channel".into(), "its dies collect together", "plane"),
+        (|timed| timed.gc_hard = "1".into(), "no single write can wait", "0"),
+        (|timed| timed.victim_search_time = "5us".into(), "a search holds a die", "0us"),
+        (|timed| timed.preemption_poll_time = "5us".into(), "copied many at a time", "0us"),
+        (|timed| timed.idle = Some("below=4,after=1ms".into()), "one die that rests", "idle out"),
+        (|timed| timed.copy_back = true, "go to other dies, over the bus", "no"),
+        (|timed| timed.gc_holds_domain = true, "all its dies work in a collection", "no"),
+        (|timed| timed.planes = 2, "joins 4 planes of a die, which has 2", "4"),
+    ];
+    for (change, reason, remedy) in refused {
+        let refused = over(&change);
+        let (error, hint) = refused.split_once("; hint: ").unwrap();
+        assert!(error.contains(reason) && hint.contains(remedy), "{refused}");
+    }
+    let refused = resolve(&RunConfig { parity: "1/64".into(), ..wide(10) }).err().unwrap();
+    assert!(refused.contains("so a stripe has whole dies; hint: parity=\"1/16\""), "{refused}");
     let one_shot = RunConfig { program: "one-shot".into(), ..drive(4, "die") };
     assert_eq!(resolve(&one_shot).unwrap().config.program, "one-shot:pages=3");
     let program = |change: &dyn Fn(&mut RunConfig)| {
@@ -529,4 +570,81 @@ fn what_superblocks_cannot_do_is_refused_in_one_line() {
     assert!(refused.contains("a cell in SLC mode has one page"), "{refused}");
     let refused = error(|timed| timed.dies = 0);
     assert!(refused.contains("dies: found 0"), "{refused}");
+}
+
+/// Returns a drive of 4 channels, 16 dies and 4 planes, whose superblocks join all of them. One of 16
+/// dies has parity. Pages have 16 KiB and units 4 KiB, and word lines of three pages are programmed in
+/// one shot.
+fn wide(requests: u64) -> RunConfig {
+    let base = drive(4, "dies=16,planes=4");
+    RunConfig {
+        blocks: Some(64 * 64),
+        pages_per_block: Some(12),
+        page_size: 16_384,
+        mapping_unit: Some(4096),
+        program: "one-shot".into(),
+        parity: "1/16".into(),
+        spare: 0.25,
+        times: Some("read=60us,program=1500us,erase=5ms,transfer=10us".into()),
+        length: Length::Requests(requests),
+        timed: Some(TimedConfig {
+            channels: 4,
+            dies: 4,
+            queue_depth: 4096,
+            arrivals: Some("closed:threads=4096".into()),
+            ..base.timed.clone().unwrap()
+        }),
+        ..base
+    }
+}
+
+#[test]
+fn sequential_writes_keep_all_dies_of_a_superblock_busy() {
+    // A stripe has 15 programs of 48 units with data. Each die takes 12 transfers of 10 us and 1500 us
+    // for its program, and 5 ms of erase for each 4 programs. With cache programming the transfers take
+    // place during the program before, but not during the erase.
+    for (caches, block_us) in
+        [("no", 4.0 * 1620.0 + 5000.0), ("yes", 4.0 * 1500.0 + 120.0 + 5000.0)]
+    {
+        let mut config = wide(20_000);
+        config.workload = "sequential".into();
+        config.request_size = Some(64 * 4096);
+        config.warmup = "1x".into();
+        let timed = config.timed.as_mut().unwrap();
+        (timed.cache_commands, timed.queue_depth) = (caches == "yes", 512);
+        timed.arrivals = Some("closed:threads=512".into());
+        let result = run(&config, 1);
+        let units_per_second = 4.0 * 15.0 * 48.0 / block_us * 1e6;
+        let found = rate(&result) * 64.0;
+        let off = found / units_per_second - 1.0;
+        assert!(off.abs() < 0.005, "cache {caches}: {found} units/s, {units_per_second} by hand");
+        assert_eq!(result.write_amplification, 1.0);
+        assert_eq!(result.in_pages.write_amplification_with_parity.unwrap(), 16.0 / 15.0);
+    }
+}
+
+#[test]
+fn collections_on_all_dies_take_the_time_that_was_worked_out_by_hand() {
+    for preemption in ["none", "pgc"] {
+        let mut config = RunConfig { pages_per_block: Some(48), ..wide(400_000) };
+        config.timed.as_mut().unwrap().preemption = preemption.into();
+        let result = run(&config, 1);
+        // Per unit of the host: w units of data are programmed, and 1/15 of parity. The victim's share v
+        // is valid; with q pages of g reads, as independent units make them.
+        let w = result.write_amplification;
+        let v = 1.0 - 1.0 / w;
+        let q = (1.0 - (1.0 - v).powi(4)) / (4.0 * (1.0 - v));
+        let g = (1.0 - (1.0 - v).powi(16)) / (16.0 * (1.0 - v));
+        let freed = 16.0 * 4.0 * 48.0 * 4.0 * 15.0 / 16.0 * (1.0 - v);
+        let programs = w * 16.0 / 15.0 / 48.0;
+        let us = programs * 1620.0 + 60.0 * g + 10.0 * q + 16.0 * 5000.0 / freed;
+        // Dies also wait for the bus, and for each other when a superblock is erased: this is not in the
+        // sum, so it is a bound.
+        let share = rate(&result) / (16.0 * 1e6 / us);
+        assert!((0.88..1.0).contains(&share), "{preemption}: {share} of {us} us a unit, w {w}");
+        // The transfers alone, without waiting, are exact.
+        let bus = result.timed.as_ref().unwrap().utilisation.bus * 4.0 * 1e6 / rate(&result);
+        let by_hand = programs * 120.0 + 10.0 * q;
+        assert!((bus / by_hand - 1.0).abs() < 0.02, "{preemption}: bus {bus}, {by_hand} by hand");
+    }
 }

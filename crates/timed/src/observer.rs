@@ -128,6 +128,8 @@ pub enum Cause {
     Request(u64),
     /// The collection of this number.
     Collection(u64),
+    /// The drive itself, for data of the host: parity, and pages that are not full.
+    Drive,
 }
 
 /// Work of a bus or of the cells of a die, from its begin to its end. A suspended operation has

@@ -3,7 +3,7 @@
 use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
 use super::clock::Clock;
-use super::config::{Hardware, Preemption, Settings};
+use super::config::{Hardware, Members, Preemption, Settings};
 use super::observer::Silent;
 use super::shared::Shared;
 
@@ -18,6 +18,7 @@ pub fn settings() -> Settings {
         page_bytes: 4096,
         units_per_page: 1,
         pages_per_program: 1,
+        members: Members::ONE,
         read_ns: 25,
         program_ns: 200,
         erase_ns: 1500,

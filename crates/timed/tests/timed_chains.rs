@@ -4,8 +4,8 @@
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{
-    Completion, Follows, Hardware, Idle, Loop, Meter, Observer, Place, Scheduling, Settings,
-    Source, Span, Stint, TimedDrive, Until, WorstSoFar,
+    Completion, Follows, Hardware, Idle, Loop, Members, Meter, Observer, Place, Scheduling,
+    Settings, Source, Span, Stint, TimedDrive, Until, WorstSoFar,
 };
 use flashgc_workload::Op;
 
@@ -189,6 +189,7 @@ fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
         page_bytes: 4096,
         units_per_page: 1,
         pages_per_program: 1,
+        members: Members::ONE,
         read_ns: 100,
         program_ns: 300,
         erase_ns: 800,

@@ -12,7 +12,7 @@ use flashgc_ftl::{
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, Preemption, ReadRetry,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Members, Placement, Preemption, ReadRetry,
     Scheduling, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_workload::Op;
@@ -59,6 +59,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
         page_bytes: PAGE,
         units_per_page: 1,
         pages_per_program: 1,
+        members: Members::ONE,
         read_ns: draw.from(5, 50) * US,
         program_ns: draw.from(50, 300) * US,
         erase_ns: draw.from(300, 2000) * US,
@@ -182,6 +183,44 @@ fn run(case: u64, count: usize) -> (u64, u64, flashgc_timed::Totals) {
     run_units(case, count, PageBuffer::default(), None)
 }
 
+/// Returns the settings of a drive whose superblocks join some of its dies, or all, with the parity of
+/// stripes in every second case. The drive keeps `low` blocks erased.
+fn across_dies(draw: &mut Draw, settings: Settings, low: u32) -> Settings {
+    let mut hardware = settings.hardware;
+    (hardware.planes, hardware.dies) = (1, 2);
+    let all = hardware.all_dies();
+    let divisors: Vec<u32> = (2..=all).filter(|&dies| all.is_multiple_of(dies)).collect();
+    let dies = draw.of(&divisors);
+    let parts: Vec<u32> = (2..=dies).filter(|&parts| dies.is_multiple_of(parts)).collect();
+    let parts = draw.of(&parts);
+    hardware.members = Members { dies, stripe: draw.of(&[None, Some(parts)]) };
+    let semi = Preemption::Semi { merge: false, pipeline: false };
+    let Collecting { preemption, .. } = settings.collecting;
+    Settings {
+        hardware,
+        placement: Placement::parse("CWDP").unwrap(),
+        collecting: Collecting {
+            unit: Unit::Plane,
+            low,
+            high: low + draw.of(&[0, 1]),
+            hard: 0,
+            preemption: if preemption == Preemption::None { preemption } else { semi },
+            holds_unit: false,
+            search_ns: 0,
+            poll_ns: 0,
+            copy_back: false,
+            idle: None,
+            paces_writes: false,
+        },
+        ..settings
+    }
+}
+
+/// Returns the programs with data in a row of a superblock: one on each die, but for the parity.
+fn data_programs(members: Members) -> u32 {
+    members.stripe.map_or(members.dies, |parts| members.dies / parts * (parts - 1))
+}
+
 /// A random SLC region for a drive, with the victim policy, the placement and the wear of that
 /// drive.
 struct WithRegion {
@@ -254,6 +293,17 @@ fn run_units(
     buffer: PageBuffer,
     region: Option<&WithRegion>,
 ) -> (u64, u64, flashgc_timed::Totals) {
+    run_drive(case, count, buffer, region, false)
+}
+
+/// Runs a case as [`run_units`] does. The superblocks of the drive join several dies if it `is_wide`.
+fn run_drive(
+    case: u64,
+    count: usize,
+    buffer: PageBuffer,
+    region: Option<&WithRegion>,
+    is_wide: bool,
+) -> (u64, u64, flashgc_timed::Totals) {
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
@@ -299,6 +349,9 @@ fn run_units(
     if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
         *merge &= !flushes; // data of the host among copies would be padded there
     }
+    if is_wide {
+        settings = across_dies(&mut draw, settings, kept + for_copies);
+    }
     // Write pacing is on in half of the cases that allow it.
     let paced = Collecting { paces_writes: true, ..settings.collecting };
     let can_be = Settings { collecting: paced, ..settings.clone() }.check().is_ok();
@@ -313,6 +366,8 @@ fn run_units(
         (true, Some(_)) => B * buffer.units_per_page,
         (true, None) => B,
     };
+    let of_row = data_programs(settings.hardware.members) * buffer.units_per_program();
+    let b = if is_wide { b.next_multiple_of(of_row) } else { b };
     let open = placement.blocks_kept().unwrap_or(2);
     // With a region there are more blocks: open ones, those that the region keeps, and a few that
     // it may borrow.
@@ -424,6 +479,26 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
         padding += totals.collections.started;
     }
     assert!(checked > 200_000 && padding > 1000, "{checked} {padding}");
+}
+
+#[test]
+fn every_read_is_current_where_superblocks_join_dies() {
+    let (mut checked, mut sum) = (0, flashgc_timed::CollectionCounts::default());
+    let (mut erases, mut programs) = (0, 0);
+    for case in 0..400 {
+        let pages_per_program = [1, 3][case as usize % 2];
+        let units_per_page = [1, 2, 4, 8, 1][case as usize % 5];
+        let is_protected = case % 4 < 2 || units_per_page * pages_per_program == 1;
+        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program, is_protected };
+        let (reads, _, totals) = run_drive(case, 1500, buffer, None, true);
+        checked += reads;
+        sum.started += totals.collections.started;
+        sum.starved += totals.collections.starved;
+        erases += totals.suspended_erases;
+        programs += totals.suspended_programs;
+    }
+    let often = [checked / 1000, sum.started, sum.starved, erases, programs];
+    assert!(often.iter().all(|&count| count > 200), "{often:?}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use flashgc_timed::words::{
     parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
-    Suspend, Unit,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Members, Placement, ReadRetry, Settings,
+    SlcPlan, Suspend, Unit,
 };
 use flashgc_workload::requests::{Arrivals, Requests};
 
@@ -53,6 +53,7 @@ impl TimedPlan {
         config: &TimedConfig,
         page_size: u32,
         buffer: PageBuffer,
+        members: Members,
         times: &Times,
     ) -> Result<Self, SpecError> {
         let hardware = Hardware {
@@ -63,6 +64,7 @@ impl TimedPlan {
             page_bytes: page_size,
             units_per_page: buffer.units_per_page,
             pages_per_program: buffer.pages_per_program,
+            members,
             read_ns: times.read.mean(),
             program_ns: times.program.mean(),
             erase_ns: times.erase,
@@ -254,7 +256,7 @@ mod tests {
 
     fn plan(config: &TimedConfig) -> Result<TimedPlan, String> {
         let times = Times::parse(TIMES).unwrap();
-        TimedPlan::new(config, 4096, PageBuffer::default(), &times)
+        TimedPlan::new(config, 4096, PageBuffer::default(), Members::ONE, &times)
             .map_err(|error| error.to_string())
     }
 
@@ -370,9 +372,15 @@ mod tests {
         assert!(with(|config| config.scheduling = "fofi".into()).contains("did you mean 'fifo'?"));
         assert!(with(|config| config.preemption_poll_time = "600".into()).contains("has no unit"));
         let zero = Times::parse("read=0us,program=200us,erase=1.5ms").unwrap();
-        let error = TimedPlan::new(&TimedConfig::default(), 4096, PageBuffer::default(), &zero)
-            .unwrap_err()
-            .to_string();
+        let error = TimedPlan::new(
+            &TimedConfig::default(),
+            4096,
+            PageBuffer::default(),
+            Members::ONE,
+            &zero,
+        )
+        .unwrap_err()
+        .to_string();
         assert!(error.contains("read time: found 0 ns"), "{error}");
     }
 }

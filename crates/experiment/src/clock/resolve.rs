@@ -9,7 +9,7 @@ use flashgc_drive::source::Source;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
 use flashgc_timed::tenants::{ClassWeights, Tenant};
 use flashgc_timed::words::Window;
-use flashgc_timed::{Loop, Settings};
+use flashgc_timed::{Loop, Members, Settings};
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
@@ -65,7 +65,8 @@ impl Timed {
         times: Option<Times>,
     ) -> Result<TimedPlan, SpecError> {
         let times = times.ok_or_else(without_times)?;
-        TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
+        let members = Members { dies: config.members().0, stripe: config.stripe() };
+        TimedPlan::new(timed, config.page_size, config.page_buffer()?, members, &times)
     }
 
     /// Resolves the runs on a drive of this shape that will hold `pages` pages of data.

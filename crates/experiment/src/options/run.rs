@@ -95,8 +95,9 @@ super::holder! {
         superblock: String => "plane",
             "Blocks that are opened, filled, collected and erased together, as one large block: \
              {words}, or dies=N,planes=N. A page of it has the pages of all its planes of a die, \
-             which are programmed, read and erased together. A drive without a clock has no dies, \
-             so its superblocks are given by dies=N,planes=N.",
+             which are programmed, read and erased together. With several dies, programs go to the \
+             dies in turn. A drive without a clock has no dies, so its superblocks are given by \
+             dies=N,planes=N.",
             drive(Kind::Spec).stored().metavar("SPEC").example("dies=16,planes=4").several()
                 .words(superblock_words).checked(|_, text| parse_superblock(text).map(drop));
         #[serde(skip_serializing_if = "is_page_alone")]
@@ -111,10 +112,9 @@ super::holder! {
         parity: String => "none",
             "Share of each superblock that is parity: 1/N, or none. N divides the number of its \
              blocks, which lie on several dies, so that a block that fails is rebuilt from the \
-             others. {spare} is the share beside the parity.",
+             others; with a clock, N divides the number of its dies. {spare} is the share beside the \
+             parity.",
             drive(Kind::Text).unstored("its file keeps each page once").metavar("1/N").example("1/16").several()
-                .counting("leave it out",
-                    "a superblock of a drive with a clock lies on one die, and a die that fails cannot rebuild itself")
                 .checked(|_, text| parse_parity(text).map(drop));
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",

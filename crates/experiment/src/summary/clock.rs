@@ -479,6 +479,8 @@ fn digest(counts: &str, runs: &[Timings]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flashgc_timed::Members;
+
     use super::*;
 
     #[test]
@@ -491,6 +493,7 @@ mod tests {
             page_bytes: 16 * 1024,
             units_per_page: 4,
             pages_per_program: 1,
+            members: Members::ONE,
             read_ns: 60,
             program_ns: 500,
             erase_ns: 5000,

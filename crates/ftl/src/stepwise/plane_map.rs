@@ -421,6 +421,13 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         of_plane * (0..planes).filter(is_wanted).count() as u32
     }
 
+    fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<u32> {
+        let block = self.victim(plane)?;
+        let next = self.store.tables.next_live(block, from)?;
+        let units = self.store.buffer.units_per_page;
+        Some(self.store.tables.first_ppn(block) + next / units * units)
+    }
+
     fn is_buffered(&self, ppn: u32) -> bool {
         self.store.is_buffered(ppn)
     }

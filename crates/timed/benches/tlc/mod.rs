@@ -1,6 +1,6 @@
 //! The drive of the benchmarks with a clock: 8 channels and 64 dies of TLC.
 
-use flashgc_timed::{Hardware, Loop, Preemption, Settings};
+use flashgc_timed::{Hardware, Loop, Members, Preemption, Settings};
 
 /// The overprovisioning (N - U) / U: N is the number of physical pages, U of logical ones.
 pub const OVERPROVISION: f64 = 0.28;
@@ -17,6 +17,7 @@ pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Setting
         page_bytes: 4096,
         units_per_page: 1,
         pages_per_program: 1,
+        members: Members::ONE,
         read_ns: 60_000,
         program_ns: 700_000,
         erase_ns: 3_500_000,

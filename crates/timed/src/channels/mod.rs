@@ -65,6 +65,7 @@ pub struct Channels {
 /// separately, which is not checked here.
 pub fn are_apart(settings: &Settings) -> bool {
     settings.hardware.channels > 1
+        && settings.hardware.members.dies == 1
         && settings.placement != Placement::Dynamic
         && settings.host == Loop::Open
         && settings.collecting.unit != Unit::Drive

@@ -15,7 +15,7 @@ use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
-use super::config::{Collecting, Preemption, Settings, Unit};
+use super::config::{Collecting, Preemption, Rows, Settings, Unit};
 use super::measure::CollectionCounts;
 use super::observer::Observer;
 use super::ops::NONE;
@@ -41,6 +41,8 @@ pub struct Begun {
 pub struct Collector {
     #[snapshot(skip)]
     rules: Collecting,
+    #[snapshot(skip)]
+    rows: Rows,
     /// `true` if a collection may keep other dies of its unit from working.
     #[snapshot(skip)]
     may_hold: bool,
@@ -50,7 +52,8 @@ pub struct Collector {
     blocks_per_plane: u32,
     #[snapshot(state)]
     units: Units,
-    /// The collection of each die.
+    /// The collection of each die. A collection of superblocks over several dies has the number of their
+    /// plane of the map in place of a die's.
     #[snapshot(table)]
     under_way: Vec<Option<Collection>>,
     counts: CollectionCounts,
@@ -68,6 +71,7 @@ impl Collector {
         let spans_dies = matches!(unit, Unit::Channel | Unit::Drive);
         Self {
             rules: settings.collecting,
+            rows: Rows::new(&settings.hardware),
             may_hold: holds_unit && preemption == Preemption::None && spans_dies,
             pages_per_block: geometry.pages_per_block(),
             blocks_per_plane: geometry.blocks() / map.planes(),
@@ -121,9 +125,20 @@ impl Collector {
             Some(Collection { folds, idle, ..Collection::new(number, plane, shared.ops.sent()) });
         self.units.begin(unit, die);
         let now = shared.clock.now();
-        shared.observer.collection(now, die, number, true);
+        self.tell(shared, die, number, true);
         shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
         Ok(Some(Begun { die, unit }))
+    }
+
+    /// Reports the begin or the end of a collection to the observer, for each die that it concerns.
+    fn tell<O: Observer>(&self, shared: &mut Shared<O>, die: u32, number: u64, begins: bool) {
+        let now = shared.now();
+        if !self.rows.are_wide() {
+            return shared.observer.collection(now, die, number, begins);
+        }
+        for member in self.rows.dies(die) {
+            shared.observer.collection(now, member, number, begins);
+        }
     }
 
     /// Ends the collection of a die after the erase of its victim. Begins the next collection if
@@ -143,7 +158,7 @@ impl Collector {
         let block = shared.map.erase(ended.plane);
         shared.observer.erased(block);
         let now = shared.clock.now();
-        shared.observer.collection(now, die, ended.number, false);
+        self.tell(shared, die, ended.number, false);
         shared.observer.erased_blocks(now, ended.plane, shared.map.free_blocks(ended.plane));
         self.counts.ended += 1;
         let unit = self.units.of_plane(ended.plane);
@@ -302,7 +317,7 @@ mod tests {
             assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
             assert_eq!(collector.on(0).unwrap().point, Point::A);
             // No write waits for a block, so all operations may go before the program.
-            let allowed = collector.lets_through(&shared, &mut DieQueues::new(2), 0);
+            let allowed = collector.lets_through(&shared, &mut DieQueues::new(2, Vec::new()), 0);
             assert_eq!(allowed, Some(Through::ALL));
             assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));
             assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);

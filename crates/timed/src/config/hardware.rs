@@ -3,6 +3,8 @@
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 
+use super::members::Members;
+
 /// The numbers of channels, packages, dies and planes, and the times of operations in nanoseconds.
 ///
 /// Dies are numbered `(channel * ways + way) * dies + die`, planes `die * planes + plane`.
@@ -23,6 +25,8 @@ pub struct Hardware {
     /// The number of flash pages of a word line that are programmed together; 1 if each is
     /// programmed alone. [`Hardware::program_ns`] is the time of all of them.
     pub pages_per_program: u32,
+    /// The dies whose blocks a superblock joins.
+    pub members: Members,
     /// The time to read a page from the cells into the page register (t_R).
     pub read_ns: u64,
     /// The time to program a page (t_W, also called t_PROG).
@@ -46,9 +50,10 @@ impl Hardware {
         self.ways * self.dies
     }
 
-    /// Returns the number of planes of the drive.
+    /// Returns the number of planes of the drive as its map sees them: groups of blocks with frontiers
+    /// and an erased pool of their own. The planes of all members of a superblock are one plane.
     pub fn all_planes(&self) -> u32 {
-        self.all_dies() * self.planes
+        self.all_dies() / self.members.dies * self.planes
     }
 
     /// Returns the bytes of a page of the map (a unit).

@@ -2,6 +2,7 @@
 
 mod details;
 mod hardware;
+mod members;
 pub mod notation;
 mod placement;
 mod settings;
@@ -10,6 +11,7 @@ pub mod words;
 
 pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
 pub use hardware::Hardware;
+pub use members::{Members, Rows};
 pub use placement::{Order, Placement};
 pub use settings::{
     Collecting, Counted, Idle, Loop, Preemption, Scheduling, Settings, Superblock, Suspend, Unit,

@@ -89,7 +89,8 @@ impl Placement {
 
     /// Returns the planes of the first pages of the map; after these the list repeats. It has the
     /// pages of one program for each plane. Consecutive pages that are programmed together go to one
-    /// plane.
+    /// plane. Where a superblock joins several dies, its place decides the die, and the order is not
+    /// used.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
@@ -97,7 +98,11 @@ impl Placement {
         };
         let together = hardware.units_per_program();
         let units = hardware.all_planes() * together;
-        (0..units).map(|unit| order.plane(hardware, unit / together)).collect()
+        let plane = |index: u32| match hardware.members.dies {
+            1 => order.plane(hardware, index),
+            _ => index,
+        };
+        (0..units).map(|unit| plane(unit / together)).collect()
     }
 }
 
@@ -113,6 +118,7 @@ impl fmt::Display for Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Members;
 
     #[test]
     fn every_order_goes_through_all_planes_and_varies_its_first_letter_fastest() {
@@ -124,6 +130,7 @@ mod tests {
             page_bytes: 4096,
             units_per_page: 1,
             pages_per_program: 1,
+            members: Members::ONE,
             read_ns: 1,
             program_ns: 1,
             erase_ns: 1,

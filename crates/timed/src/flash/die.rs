@@ -31,6 +31,8 @@ pub enum Job {
     Suspend,
     /// All copies of a collection that nothing can interrupt, one after another.
     CopyAll,
+    /// A program that no operation waits for: of parity, or of data of the host that do not fill it.
+    Program,
 }
 
 impl Job {
@@ -53,7 +55,7 @@ impl Job {
 
     /// Returns `true` if the job programs a page: the bus works before the cells.
     pub fn programs(self) -> bool {
-        matches!(self, Self::Write(_) | Self::ModifyWrite(_) | Self::CopyWrite)
+        matches!(self, Self::Write(_) | Self::ModifyWrite(_) | Self::CopyWrite | Self::Program)
     }
 }
 

@@ -103,7 +103,7 @@ impl OperationResult {
             Place::Cells => "cells",
         };
         let (request, collection) = match span.cause {
-            Cause::Request(u64::MAX) => (None, None),
+            Cause::Request(u64::MAX) | Cause::Drive => (None, None),
             Cause::Request(number) => (Some(number), None),
             Cause::Collection(number) => (None, Some(number)),
         };

@@ -288,7 +288,7 @@ impl<W: Write> TraceEvents<W> {
         }
         self.track(track, &text);
         let (cat, mut args) = match span.cause {
-            Cause::Request(u64::MAX) => ("drive", json!({})),
+            Cause::Request(u64::MAX) | Cause::Drive => ("drive", json!({})),
             Cause::Request(number) => ("host", json!({ "request": number })),
             Cause::Collection(number) => ("collection", json!({ "collection": number })),
         };

@@ -415,35 +415,45 @@ impl Queue {
     }
 }
 
-/// The queues of one die.
-#[derive(Value)]
-struct Line {
-    reads: Queue,
-    /// The writes, TRIMs and flushes.
-    writes: Queue,
-}
-
 /// The operations that wait at each die, in the order in which they arrived there. Each die has a
-/// queue of reads, and a queue of all other operations.
+/// queue of reads, and a queue of all other operations. Dies that a superblock joins share one queue of
+/// these other operations: that of the first of them, their *lead*.
 ///
 /// It knows that operations on one page keep their order. It does not know blocks, times and rules.
 #[derive(State)]
 pub struct DieQueues {
     #[snapshot(table)]
-    dies: Vec<Line>,
+    reads: Vec<Queue>,
+    /// The writes, TRIMs and flushes.
+    #[snapshot(table)]
+    writes: Vec<Queue>,
+    /// The lead of each die; empty if each die is its own.
+    #[snapshot(skip)]
+    leads: Vec<u32>,
 }
 
 impl DieQueues {
-    /// Returns empty queues of `dies` dies.
-    pub fn new(dies: u32) -> Self {
-        let line = |_| Line { reads: Queue::EMPTY, writes: Queue::EMPTY };
-        Self { dies: (0..dies).map(line).collect() }
+    /// Returns empty queues of `dies` dies. `leads` has the lead of each die, or nothing if each die
+    /// is its own.
+    pub fn new(dies: u32, leads: Vec<u32>) -> Self {
+        let queues = || (0..dies).map(|_| Queue::EMPTY).collect();
+        Self { reads: queues(), writes: queues(), leads }
+    }
+
+    /// Returns the die whose queue has the writes of `die`.
+    #[inline(always)]
+    fn lead(&self, die: u32) -> usize {
+        let lead = if self.leads.is_empty() { die } else { self.leads[die as usize] };
+        lead as usize
     }
 
     #[inline]
     fn queue(&mut self, die: u32, kind: Kind) -> &mut Queue {
-        let line = &mut self.dies[die as usize];
-        if kind == Kind::Read { &mut line.reads } else { &mut line.writes }
+        if kind == Kind::Read {
+            return &mut self.reads[die as usize];
+        }
+        let lead = self.lead(die);
+        &mut self.writes[lead]
     }
 
     /// Puts `op` at the end of its queue.
@@ -455,38 +465,50 @@ impl DieQueues {
     /// Takes `op` out of its queue.
     #[inline(always)]
     pub fn take(&mut self, ops: &mut Ops, die: u32, op: u32) {
-        let Line { reads, writes } = &mut self.dies[die as usize];
         if ops[op].kind == Kind::Read {
-            reads.take(ops, op);
-        } else {
-            writes.take(ops, op);
+            return self.reads[die as usize].take(ops, op);
+        }
+        let lead = self.lead(die);
+        self.writes[lead].take(ops, op);
+        if self.leads.is_empty() {
+            return self.reads[lead].may_go(ops, ops[op].page);
+        }
+        for (reads, _) in self.reads.iter_mut().zip(&self.leads).filter(|it| *it.1 as usize == lead)
+        {
             reads.may_go(ops, ops[op].page);
         }
+    }
+
+    /// Moves `op`, a read, from the queue of one die to its place in that of another.
+    pub fn pass_on(&mut self, ops: &mut Ops, op: u32, from: u32, to: u32) {
+        debug_assert!(ops[op].kind == Kind::Read && from != to);
+        self.reads[from as usize].take(ops, op);
+        self.reads[to as usize].put_back(ops, op);
     }
 
     /// Puts `op`, a write or a flush, back into its queue at the place that its order gives it.
     pub fn put_back(&mut self, ops: &mut Ops, die: u32, op: u32) {
         debug_assert!(matches!(ops[op].kind, Kind::Write | Kind::Flush));
-        self.dies[die as usize].writes.put_back(ops, op);
+        let lead = self.lead(die);
+        self.writes[lead].put_back(ops, op);
     }
 
-    /// Returns `true` if nothing waits at `die`.
+    /// Returns `true` if nothing waits at `die`, nor in the queue of writes that it shares.
     #[inline]
     pub fn is_empty(&self, die: u32) -> bool {
-        let Line { reads, writes } = &self.dies[die as usize];
-        reads.is_empty() && writes.is_empty()
+        self.reads[die as usize].is_empty() && self.writes[self.lead(die)].is_empty()
     }
 
     /// Returns the oldest read, or [`NONE`].
     #[inline]
     pub fn oldest_read(&self, die: u32) -> u32 {
-        self.dies[die as usize].reads.head
+        self.reads[die as usize].head
     }
 
     /// Returns the oldest write, TRIM or flush, or [`NONE`].
     #[inline]
     pub fn oldest_write(&self, die: u32) -> u32 {
-        self.dies[die as usize].writes.head
+        self.writes[self.lead(die)].head
     }
 
     /// Returns the oldest operation of the queue of this kind, or [`NONE`].
@@ -498,7 +520,8 @@ impl DieQueues {
     /// write of its page.
     #[inline]
     pub fn first_read(&mut self, ops: &Ops, die: u32, before: u64) -> Option<u32> {
-        let Line { reads, writes } = &mut self.dies[die as usize];
+        let lead = self.lead(die);
+        let (reads, writes) = (&mut self.reads[die as usize], &mut self.writes[lead]);
         if writes.is_empty() {
             let head = Some(reads.head).filter(|&op| op != NONE);
             return head.filter(|&op| ops[op].order < before);
@@ -510,14 +533,42 @@ impl DieQueues {
     #[inline]
     pub fn read_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
-        self.dies[die as usize].reads.has_before(ops, order, page)
+        if self.leads.is_empty() {
+            return self.reads[die as usize].has_before(ops, order, page);
+        }
+        let lead = self.leads[die as usize];
+        let mut all = self.reads.iter_mut().zip(&self.leads).filter(|it| *it.1 == lead);
+        all.any(|(reads, _)| reads.has_before(ops, order, page))
+    }
+
+    /// Takes the reads of `page` that need not wait for an earlier write, from all dies that share the
+    /// writes of `die`. Returns each with its die, in order.
+    pub fn take_reads(&mut self, ops: &mut Ops, die: u32, page: u32) -> Vec<(u32, u32)> {
+        let (lead, mut taken) = (self.lead(die), Vec::new());
+        for (number, _) in (0..).zip(&self.leads).filter(|it| *it.1 as usize == lead) {
+            let reads = &mut self.reads[number as usize];
+            if reads.is_empty() || !reads.has_before(ops, u64::MAX, page) {
+                continue;
+            }
+            let writes = &mut self.writes[lead];
+            let is_free =
+                |&op: &u32| ops[op].page == page && !writes.has_before(ops, ops[op].order, page);
+            let free: Vec<u32> = reads.iter(ops).filter(is_free).collect();
+            for op in free {
+                reads.take(ops, op);
+                taken.push((op, number));
+            }
+        }
+        taken.sort_by_key(|&(op, _)| ops[op].order);
+        taken
     }
 
     /// Returns `true` if an earlier write or TRIM of the page of `op` waits.
     #[inline]
     pub fn write_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
-        self.dies[die as usize].writes.has_before(ops, order, page)
+        let lead = self.lead(die);
+        self.writes[lead].has_before(ops, order, page)
     }
 
     /// Returns the first urgent write that waits at `die`, for which `is_meant` returns `true`, and
@@ -528,7 +579,8 @@ impl DieQueues {
         die: u32,
         is_meant: impl Fn(&PageOp) -> bool,
     ) -> Option<u32> {
-        let Line { reads, writes } = &mut self.dies[die as usize];
+        let lead = self.lead(die);
+        let (reads, writes) = (&mut self.reads[die as usize], &mut self.writes[lead]);
         if writes.urgent == 0 {
             return None;
         }

@@ -48,7 +48,7 @@ fn a_long_queue_answers_as_a_plain_search_does() {
 
 #[test]
 fn operations_on_one_page_keep_their_order() {
-    let (mut ops, mut waiting) = (Ops::default(), DieQueues::new(2));
+    let (mut ops, mut waiting) = (Ops::default(), DieQueues::new(2, Vec::new()));
     let add = |waiting: &mut DieQueues, ops: &mut Ops, page, kind, urgent| {
         let order = ops.send();
         let op = ops.add(PageOp { order, urgent, ..PageOp::new(NONE, page, kind) }, 0);

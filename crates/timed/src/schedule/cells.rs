@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::Scheduler;
 use crate::collector::Collector;
-use crate::config::Settings;
+use crate::config::{Rows, Settings};
 use crate::flash::{Job, Site};
 use crate::observer::Observer;
 use crate::ops::{Kind, Ops};
@@ -31,6 +31,9 @@ pub(super) struct Sites {
     units_per_page: u32,
     #[snapshot(skip)]
     units_per_program: u32,
+    /// The places of pages in superblocks that join dies; `None` if each die has its own blocks.
+    #[snapshot(skip)]
+    rows: Option<Rows>,
 }
 
 impl Sites {
@@ -43,6 +46,7 @@ impl Sites {
             blocks_per_plane: blocks / map.planes(),
             units_per_page: settings.hardware.units_per_page,
             units_per_program: settings.hardware.units_per_program(),
+            rows: Some(Rows::new(&settings.hardware)).filter(Rows::are_wide),
         }
     }
 
@@ -62,9 +66,9 @@ impl Sites {
     }
 
     /// Returns the site of the page at `ppn`. A job programs it now if `programs`, else reads it.
-    fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
+    pub(super) fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
         let (block, offset) = map.geometry().place_of(ppn);
-        let page = offset / self.units_per_page;
+        let page = self.rows.map_or_else(|| offset / self.units_per_page, |rows| rows.page(offset));
         let erases = map.blocks(map.plane_of(ppn)).erase_counts();
         let erases = erases[(block % self.blocks_per_plane) as usize];
         let since = self.since.get_mut(block as usize);

@@ -3,12 +3,15 @@
 //! With a dynamic placement, `spread.rs` chooses the plane of each write. If a flash page holds
 //! several pages of the map (units), a write is done once it is in the page buffer of its plane
 //! (`buffer.rs`). A collection reads a flash page once, and then gives each unit its new place.
+//!
+//! If superblocks join dies, `superblocks` has the queues and the choice instead.
 
 mod buffer;
 mod cells;
 mod points;
 mod serve;
 mod spread;
+mod superblocks;
 mod suspend;
 
 use flashgc_base::snapshot::State;
@@ -28,6 +31,7 @@ use super::shared::Shared;
 use buffer::Stale;
 use cells::Sites;
 use spread::Spread;
+use superblocks::Superblocks;
 
 /// The dies that may be able to begin a job. All are checked before time goes on; the die that was
 /// added last is checked first.
@@ -77,6 +81,9 @@ pub struct Scheduler {
     homes: Homes,
     #[snapshot(state)]
     spread: Spread,
+    /// The jobs of dies whose blocks are joined; `None` if each die has its own blocks.
+    #[snapshot(state)]
+    superblocks: Option<Superblocks>,
     #[snapshot(state)]
     ready: Ready,
     #[snapshot(skip)]
@@ -126,11 +133,12 @@ impl Scheduler {
         Ok(Self {
             flash: Flash::new(settings),
             collector: Collector::new(settings, map),
-            waiting: DieQueues::new(dies),
+            waiting: DieQueues::new(dies, Superblocks::leads(settings)),
             stale: Stale::new(settings.flush_after_ns),
             sites: Sites::new(settings, map),
             homes: Homes::new(settings.placement.homes(&settings.hardware)),
             spread: Spread::new(settings, map)?,
+            superblocks: Superblocks::new(settings),
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
             units_per_page: settings.hardware.units_per_page,
@@ -154,6 +162,9 @@ impl Scheduler {
     /// Lets a page operation wait at its die. If a collection copies the same page now, the
     /// operation may share that copy instead.
     pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        if self.superblocks.is_some() {
+            return self.accept_on_superblock(shared, op);
+        }
         let PageOp { page, kind, .. } = shared.ops[op];
         let plane = match kind {
             Kind::Flush => page,
@@ -210,6 +221,9 @@ impl Scheduler {
     /// busy in such a way that a further job may begin.
     #[inline]
     pub fn may_begin(&self, die: u32) -> bool {
+        if self.superblocks.is_some() {
+            return true;
+        }
         let die_state = self.flash.die(die);
         if die_state.is_idle() {
             return !self.waiting.is_empty(die)
@@ -236,6 +250,9 @@ impl Scheduler {
         debug_assert!(self.done == NONE && self.may_begin(die));
         if self.collector.life() == Life::Ended {
             return Ok(false); // the drive is read-only, and stops
+        }
+        if self.superblocks.is_some() {
+            return self.begin_on_superblock(shared, die);
         }
         if self.units_per_program > 1 && self.gather_write(shared, die)? {
             return Ok(true);
@@ -317,6 +334,9 @@ impl Scheduler {
         die: u32,
         job: Job,
     ) -> Result<u32, DriveError> {
+        if self.superblocks.is_some() {
+            return self.finish_on_superblock(shared, die, job);
+        }
         let held_ns = self.flash.die(die).held_until(shared.now());
         if let Job::Write(op) = job
             && self.goes_on_flushing(shared, die, op)
@@ -342,6 +362,7 @@ impl Scheduler {
                 }
             }
             Job::CopyAll => debug_assert!(false, "it ends with its chain"),
+            Job::Program => debug_assert!(false, "a die without superblocks has none"),
             Job::Poll | Job::Idle => {}
         }
         Ok(NONE)
@@ -350,11 +371,15 @@ impl Scheduler {
     /// Notes that `op` is done and leaves its die.
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
+        let collects = self.collector.is_under_way(self.collector_of(die));
         let operation = &mut shared.ops[op];
         if self.spread.is_dynamic {
             self.spread.leave(operation);
         }
-        operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
+        if self.superblocks.is_some() {
+            operation.plane = die; // its planes are one; the plane of the map has many dies
+        }
+        operation.met_collection |= operation.blocked_ns > 0 || collects;
     }
 
     /// Lets a die collect, as the timer of its idle time has ended.
@@ -490,14 +515,22 @@ impl Scheduler {
         place: Place,
     ) {
         let (begin_ns, end_ns) = (stage.begin, stage.begin + stage.length);
-        let collection = self.collector.on(die);
-        let (page, plane, cause) = match stage.job.op() {
-            Some(place) => {
-                let op = &shared.ops[place];
-                let request = shared.ops.request_number(place);
-                (Some(op.page), op.plane, Cause::Request(request))
+        let collection = self.collector.on(self.collector_of(die));
+        let (page, plane, cause) = match (stage.job.op(), &self.superblocks) {
+            (Some(op), superblocks) => {
+                let request = shared.ops.request_number(op);
+                let plane = if superblocks.is_some() { die } else { shared.ops[op].plane };
+                (Some(shared.ops[op].page), plane, Cause::Request(request))
             }
-            None => {
+            (None, Some(superblocks)) => {
+                let number = collection.map_or(0, |collection| collection.number);
+                let cause = match stage.job {
+                    Job::Program => Cause::Drive,
+                    _ => Cause::Collection(number),
+                };
+                (superblocks.page_under_way(die, stage.job, place), die, cause)
+            }
+            (None, None) => {
                 let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);
                 let moving = collection.and_then(|collection| collection.moving);
                 let first = die * self.planes_per_die;

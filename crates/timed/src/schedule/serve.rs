@@ -227,6 +227,7 @@ impl Scheduler {
     /// Returns `true` if the data at `ppn` wait in the page buffer.
     pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
         self.units_per_program > 1 && shared.map.is_buffered(ppn)
+            || self.superblocks.as_ref().is_some_and(|them| them.holds(&*shared.map, ppn))
     }
 
     /// Returns the time that the cells of a die work on a job that begins now.

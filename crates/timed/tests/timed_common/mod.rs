@@ -9,7 +9,9 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
 };
-use flashgc_timed::{Completion, Hardware, Loop, Observer, Settings, Source, Span, TimedDrive};
+use flashgc_timed::{
+    Completion, Hardware, Loop, Members, Observer, Settings, Source, Span, TimedDrive,
+};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -27,6 +29,7 @@ pub fn paper_hardware() -> Hardware {
         page_bytes: PAGE,
         units_per_page: 1,
         pages_per_program: 1,
+        members: Members::ONE,
         read_ns: 25 * US,
         program_ns: 200 * US,
         erase_ns: 1500 * US,

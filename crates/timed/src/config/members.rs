@@ -1,0 +1,166 @@
+//! Superblocks that join the blocks of several dies, and the places of their pages.
+
+use super::hardware::Hardware;
+
+/// The dies whose blocks a superblock joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Members {
+    /// The number of these dies: a divisor of the dies of the drive. With 1, each die has its own
+    /// superblocks or blocks.
+    pub dies: u32,
+    /// The number of dies of a stripe, one of which has the parity of the others: a divisor of
+    /// `dies`. `None` without parity.
+    pub stripe: Option<u32>,
+}
+
+impl Members {
+    /// Each die has its own superblocks or blocks.
+    pub const ONE: Self = Self { dies: 1, stripe: None };
+}
+
+/// The places of the pages of superblocks over several dies.
+///
+/// A superblock is filled program by program, and each program goes to the next of its dies: the
+/// *members* 0, 1, 2 and so on, then 0 again. With parity the members form stripes of equal size. In
+/// each row of programs one member of each stripe has the parity, and the others have data; it is
+/// member 0 of the stripe in the first row, then 1, and so on.
+///
+/// Neighbours lie on different channels: the dies of the drive are taken channel by channel, first the
+/// first of each channel, then the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    members: Members,
+    channels: u32,
+    dies_per_channel: u32,
+    units_per_page: u32,
+    units_per_program: u32,
+    pages_per_program: u32,
+}
+
+/// The place of a program of a superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Program {
+    member: u32,
+    row: u32,
+    /// The member with the parity of its stripe, if the program is the last one of the stripe.
+    ends: Option<u32>,
+}
+
+impl Rows {
+    /// Returns the places on this hardware.
+    pub fn new(hardware: &Hardware) -> Self {
+        Self {
+            members: hardware.members,
+            channels: hardware.channels,
+            dies_per_channel: hardware.dies_per_channel(),
+            units_per_page: hardware.units_per_page,
+            units_per_program: hardware.units_per_program(),
+            pages_per_program: hardware.pages_per_program,
+        }
+    }
+
+    /// Returns `true` if a superblock joins several dies.
+    pub fn are_wide(&self) -> bool {
+        self.members.dies > 1
+    }
+
+    /// Returns the number of dies that a superblock joins.
+    pub fn dies_together(&self) -> u32 {
+        self.members.dies
+    }
+
+    /// Returns the die with a member of the superblocks of `plane`, a plane of the map.
+    pub fn die(&self, plane: u32, member: u32) -> u32 {
+        let turn = plane * self.members.dies + member;
+        turn % self.channels * self.dies_per_channel + turn / self.channels
+    }
+
+    /// Returns the dies of the superblocks of `plane`, a plane of the map.
+    pub fn dies(self, plane: u32) -> impl Iterator<Item = u32> {
+        (0..self.members.dies).map(move |member| self.die(plane, member))
+    }
+
+    /// Returns the plane of the map whose superblocks join `die`.
+    pub fn plane_of(&self, die: u32) -> u32 {
+        let turn = die % self.dies_per_channel * self.channels + die / self.dies_per_channel;
+        turn / self.members.dies
+    }
+
+    /// Returns the member that has the unit at `offset` of a superblock.
+    pub fn member(&self, offset: u32) -> u32 {
+        self.program(offset).member
+    }
+
+    /// Returns the number of the flash page, in its block, that has the unit at `offset` of a
+    /// superblock.
+    pub fn page(&self, offset: u32) -> u32 {
+        let in_program = offset % self.units_per_program / self.units_per_page;
+        self.program(offset).row * self.pages_per_program + in_program
+    }
+
+    /// Returns the member with the parity of the stripe whose last data are in the program with the
+    /// unit at `offset`. `None` if other data of the stripe come later, or without parity.
+    pub fn parity_after(&self, offset: u32) -> Option<u32> {
+        self.program(offset).ends
+    }
+
+    fn program(&self, offset: u32) -> Program {
+        let index = offset / self.units_per_program;
+        let Members { dies, stripe } = self.members;
+        let Some(parts) = stripe else {
+            return Program { member: index % dies, row: index / dies, ends: None };
+        };
+        let (stripe, place) = (index / (parts - 1), index % (parts - 1));
+        let of_row = dies / parts;
+        let (row, first) = (stripe / of_row, stripe % of_row * parts);
+        let parity = row % parts;
+        let member = first + place + u32::from(place >= parity);
+        let ends = (place == parts - 2).then_some(first + parity);
+        Program { member, row, ends }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::settings;
+
+    fn rows(dies: u32, stripe: Option<u32>) -> Rows {
+        let mut hardware = settings().hardware;
+        (hardware.channels, hardware.dies) = (2, 4);
+        hardware.members = Members { dies, stripe };
+        hardware.units_per_page = 4;
+        hardware.pages_per_program = 3;
+        Rows::new(&hardware)
+    }
+
+    #[test]
+    fn programs_go_to_the_dies_in_turn_and_neighbours_to_other_channels() {
+        let rows = rows(4, None);
+        // 12 units a program; pages of 4 units.
+        let places = [0, 11, 12, 47, 48, 52].map(|offset| (rows.member(offset), rows.page(offset)));
+        assert_eq!(places, [(0, 0), (0, 2), (1, 0), (3, 2), (0, 3), (0, 4)]);
+        // Channel 0 has the dies 0 to 3, channel 1 the dies 4 to 7.
+        assert_eq!(rows.dies(0).collect::<Vec<_>>(), [0, 4, 1, 5]);
+        assert_eq!(rows.dies(1).collect::<Vec<_>>(), [2, 6, 3, 7]);
+        assert_eq!([0, 1, 2, 7].map(|die| rows.plane_of(die)), [0, 0, 1, 1]);
+        assert_eq!(rows.parity_after(47), None);
+    }
+
+    #[test]
+    fn parity_rotates_over_the_members_of_each_stripe() {
+        // Two stripes of four dies: three of a stripe have data.
+        let rows = rows(8, Some(4));
+        let of_row = |row: u32| -> Vec<u32> {
+            (0..6).map(|place| rows.member((row * 6 + place) * 12)).collect()
+        };
+        assert_eq!(of_row(0), [1, 2, 3, 5, 6, 7]);
+        assert_eq!(of_row(1), [0, 2, 3, 4, 6, 7]);
+        assert_eq!(of_row(3), [0, 1, 2, 4, 5, 6]);
+        assert_eq!(of_row(4), of_row(0));
+        let ends = [2, 5, 8, 11].map(|program| rows.parity_after(program * 12));
+        assert_eq!(ends, [Some(0), Some(4), Some(1), Some(5)]);
+        assert_eq!(rows.parity_after(0), None);
+        assert_eq!(rows.page(6 * 12), 3);
+    }
+}

@@ -1,0 +1,478 @@
+//! Superblocks that join the blocks of several dies.
+//!
+//! A plane of the map then stands for these dies. Its writes wait in one queue, and enter the page
+//! buffer of the superblock that is being filled. A program that is full waits at its die
+//! (`filling.rs`), and so does each step of a collection: many of its reads and programs are under way
+//! at a time, on all dies (`moving.rs`). Here each die chooses among the jobs that wait at it.
+//!
+//! Data stay in the buffer until their program is over. Reads that find them there need no die.
+
+mod filling;
+mod moving;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use flashgc_base::snapshot::{State, Value};
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::Stepwise;
+use hashbrown::HashMap;
+
+use super::Scheduler;
+use crate::config::{Counted, Rows, Scheduling, Settings};
+use crate::flash::{Die, Job, Site, Suspended};
+use crate::observer::{Observer, Place};
+use crate::ops::{Kind, NONE, PageOp};
+use crate::shared::Shared;
+use moving::Relocation;
+
+/// A program whose data are in the page buffer.
+#[derive(Clone, Copy, Debug, Value)]
+struct Program {
+    /// The place of its first unit in the map. For parity: of the first unit of the last program of its
+    /// stripe.
+    first: u32,
+    /// The page that was written last, for the observer.
+    page: u32,
+    /// The write that waits for the program, or [`NONE`].
+    op: u32,
+    /// The number of operations sent to dies before the program was full.
+    order: u64,
+    /// The nanoseconds for which collections had held the die when the program was full.
+    held_ns: u64,
+    is_parity: bool,
+}
+
+/// The jobs that wait at a die, and those that it has begun.
+#[derive(Clone, Debug, Default, Value)]
+struct Line {
+    /// Programs of data of the host, and of their parity.
+    programs: VecDeque<Program>,
+    /// Partial writes whose old data lie on the die, and are not read yet.
+    changes: VecDeque<u32>,
+    /// Programs of copies, and of their parity.
+    copies: VecDeque<Program>,
+    /// Flash pages that collections read, by the place of their first unit.
+    reads: VecDeque<u32>,
+    /// The pages that the die has read for collections since the last program of copies.
+    reads_since: u32,
+    /// `true` if the die has to erase its block of the victim.
+    erases: bool,
+    /// The programs that the die has begun, in order.
+    programming: VecDeque<Program>,
+    /// The flash pages that the die has begun to read for a collection, in order.
+    reading: VecDeque<u32>,
+    /// The number of operations sent to dies when the last step of a collection began here, or when
+    /// one came and none had waited.
+    mark: u64,
+}
+
+impl Line {
+    /// Returns `true` if a step of a collection waits.
+    fn collects(&self) -> bool {
+        self.erases || !self.reads.is_empty() || !self.copies.is_empty()
+    }
+}
+
+/// The writes of the host to superblocks of a plane of the map.
+#[derive(Clone, Copy, Debug, Value)]
+struct Filling {
+    /// The die whose program the host filled last, or [`NONE`].
+    last: u32,
+    /// The programs of data of the host that are full and not over.
+    left: u32,
+    /// The time since which the first write waits for a collection, in nanoseconds; `None` if it does
+    /// not.
+    blocked_since: Option<u64>,
+    /// The nanoseconds for which first writes have waited for collections before.
+    blocked_ns: u64,
+}
+
+impl Filling {
+    /// Returns the nanoseconds for which first writes have waited for collections until `now`.
+    fn blocked_until(&self, now: u64) -> u64 {
+        self.blocked_ns + self.blocked_since.map_or(0, |since| now - since)
+    }
+}
+
+/// The jobs of dies whose blocks are joined to superblocks.
+#[derive(State)]
+pub(super) struct Superblocks {
+    #[snapshot(skip)]
+    pub(super) rows: Rows,
+    #[snapshot(table)]
+    lines: Vec<Line>,
+    /// The writes of the host to each plane of the map.
+    #[snapshot(table)]
+    filling: Vec<Filling>,
+    /// The collection of each plane of the map.
+    #[snapshot(table)]
+    moving: Vec<Relocation>,
+    /// Reads whose data are in memory.
+    at_hand: VecDeque<u32>,
+    /// Partial writes whose old data lie on flash, and whether these data are read.
+    changes: HashMap<u32, bool>,
+    /// The programs that are full and not over, by the place of their first unit.
+    full: BTreeSet<u32>,
+}
+
+/// A job that the host needs of a die.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Read(u32),
+    Change(u32),
+    Program,
+}
+
+impl Superblocks {
+    /// Returns the jobs of an idle drive; `None` if superblocks do not join dies.
+    pub(super) fn new(settings: &Settings) -> Option<Self> {
+        let rows = Rows::new(&settings.hardware);
+        let (dies, planes) = (settings.hardware.all_dies(), settings.hardware.all_planes());
+        let filling = Filling { last: NONE, left: 0, blocked_since: None, blocked_ns: 0 };
+        rows.are_wide().then(|| Self {
+            rows,
+            lines: vec![Line::default(); dies as usize],
+            filling: vec![filling; planes as usize],
+            moving: vec![Relocation::default(); planes as usize],
+            at_hand: VecDeque::new(),
+            changes: HashMap::new(),
+            full: BTreeSet::new(),
+        })
+    }
+
+    /// Returns the lead of each die of the drive: the die with the queue of its writes.
+    pub(super) fn leads(settings: &Settings) -> Vec<u32> {
+        let rows = Rows::new(&settings.hardware);
+        let lead = |die| rows.die(rows.plane_of(die), 0);
+        match rows.are_wide() {
+            true => (0..settings.hardware.all_dies()).map(lead).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns the die that has the unit at `ppn`.
+    fn die_of(&self, map: &dyn Stepwise, ppn: u32) -> u32 {
+        let offset = map.geometry().place_of(ppn).1;
+        self.rows.die(map.plane_of(ppn), self.rows.member(offset))
+    }
+
+    /// Returns the page that was written last into the program that a die works on, at this place.
+    /// `None` if its job is no program of data.
+    pub(super) fn page_under_way(&self, die: u32, job: Job, place: Place) -> Option<u32> {
+        let programming = &self.lines[die as usize].programming;
+        let program = match place {
+            Place::Cells => programming.front(),
+            Place::Bus => programming.back(),
+        };
+        program.filter(|program| job.programs() && !program.is_parity).map(|program| program.page)
+    }
+
+    /// Returns `true` if the program with the unit at `ppn` is full and not over.
+    pub(super) fn holds(&self, map: &dyn Stepwise, ppn: u32) -> bool {
+        self.full.contains(&(ppn - map.unit_in_program(ppn)))
+    }
+}
+
+impl Scheduler {
+    fn superblocks(&mut self) -> &mut Superblocks {
+        self.superblocks.as_mut().expect("superblocks join dies")
+    }
+
+    /// Returns the number by which the collector knows the dies that collect together with `die`.
+    #[inline]
+    pub(super) fn collector_of(&self, die: u32) -> u32 {
+        self.superblocks.as_ref().map_or(die, |superblocks| superblocks.rows.plane_of(die))
+    }
+
+    /// Lets a page operation wait at its die, or with the writes of its plane.
+    pub(super) fn accept_on_superblock<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let PageOp { page, kind, .. } = shared.ops[op];
+        let plane = if kind == Kind::Flush { page } else { self.homes.of(page) };
+        let lead = self.superblocks().rows.die(plane, 0);
+        let order = shared.ops.send();
+        let now = shared.now();
+        shared.ops[op].plane = plane;
+        shared.ops[op].order = order;
+        shared.ops[op].met_collection |= self.collector.is_under_way(plane);
+        if kind == Kind::Flush {
+            shared.ops[op].page = NONE; // no read of a page waits for it
+        }
+        if kind != Kind::Read {
+            shared.ops[op].blocked_ns =
+                self.superblocks().filling[plane as usize].blocked_until(now);
+            self.waiting.push(&mut shared.ops, lead, op);
+            if kind == Kind::Modify && !self.waiting.write_before(&shared.ops, lead, op) {
+                self.read_old(shared, op);
+            }
+            self.ready.add(lead);
+            return;
+        }
+        let place = shared.map.locate(page);
+        let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
+        if on_flash.is_none() && !self.waiting.write_before(&shared.ops, lead, op) {
+            shared.ops[op].blocked_ns = 0;
+            self.superblocks().at_hand.push_back(op);
+            self.ready.add(lead);
+            return;
+        }
+        let die = on_flash.map_or(lead, |ppn| self.superblocks().die_of(&*shared.map, ppn));
+        shared.ops[op].blocked_ns = self.flash.die(die).held_until(now);
+        self.waiting.push(&mut shared.ops, die, op);
+        if self.suspends {
+            self.suspend_for(shared, die, op);
+        }
+        self.ready.add(die);
+    }
+
+    /// Lets a die begin the next job that it can begin now, or a write of its plane enter the page
+    /// buffer. Returns `true` if there was one.
+    ///
+    /// # Errors
+    /// The errors of the map.
+    pub(super) fn begin_on_superblock<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        if let Some(op) = self.superblocks().at_hand.pop_front() {
+            shared.reads(op);
+            self.done = op;
+            return Ok(true);
+        }
+        let plane = self.superblocks().rows.plane_of(die);
+        if self.fill(shared, plane)? {
+            return Ok(true);
+        }
+        let Die { cells, bus, suspended, .. } = self.flash.die(die);
+        let has_begun = match (cells.job, bus.job) {
+            (Job::Idle, Job::Idle) if suspended.is_some() => self.go_on_suspended(shared, die)?,
+            (Job::Idle, Job::Idle) => self.begin_job(shared, die, |_| true)?,
+            _ if !self.cache_commands || suspended.is_some() => false,
+            (Job::Idle, Job::Read(_)) if !bus.command && !self.flash.has_commands() => {
+                self.begin_job(shared, die, |job| matches!(job, Some(Wanted::Read(_))))?
+            }
+            (job, Job::Idle) if job.programs() => {
+                let programs = |wanted: Option<Wanted>| matches!(wanted, Some(Wanted::Program));
+                self.begin_job(shared, die, programs)? || self.begin_next_copy(shared, die)?
+            }
+            _ => false,
+        };
+        Ok(has_begun || self.suspends && self.suspend_for_reads(shared, die))
+    }
+
+    /// Begins the next job of a die, if it is one that `may` go: a job of the host, or `None` for a step
+    /// of a collection. Returns `true` if it has begun.
+    fn begin_job<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        may: impl Fn(Option<Wanted>) -> bool,
+    ) -> Result<bool, DriveError> {
+        let wanted = self.next_of_host(shared, die);
+        let collects = self.superblocks().lines[die as usize].collects();
+        let job = match wanted {
+            Some((_, order)) if collects && !self.goes_first(shared, die, order) => None,
+            Some((wanted, _)) => Some(wanted),
+            None if collects => None,
+            None => return Ok(false),
+        };
+        if !may(job) {
+            return Ok(false);
+        }
+        match job {
+            Some(Wanted::Read(op)) => self.begin_read(shared, die, op),
+            Some(Wanted::Change(op)) => self.begin_change(shared, die, op),
+            Some(Wanted::Program) => {
+                let line = &mut self.superblocks().lines[die as usize];
+                let program = line.programs.pop_front().expect("a program waits");
+                let job = if program.op == NONE { Job::Program } else { Job::Write(program.op) };
+                self.begin_program(shared, die, program, job);
+                Ok(true)
+            }
+            None => self.begin_step(shared, die).map(|()| true),
+        }
+    }
+
+    /// Returns the next job of a die for the host, with its order.
+    fn next_of_host<O: Observer>(&mut self, shared: &Shared<O>, die: u32) -> Option<(Wanted, u64)> {
+        let read = self.waiting.first_read(&shared.ops, die, u64::MAX);
+        let line = &self.superblocks().lines[die as usize];
+        let order = |op: u32| shared.ops[op].order;
+        let read = read.map(|op| (Wanted::Read(op), order(op)));
+        let change = line.changes.front().map(|&op| (Wanted::Change(op), order(op)));
+        let program = line.programs.front().map(|program| (Wanted::Program, program.order));
+        match self.rule {
+            Scheduling::ReadsFirst => read.or(change).or(program),
+            Scheduling::Fifo => {
+                [read, change, program].into_iter().flatten().min_by_key(|&(_, order)| order)
+            }
+        }
+    }
+
+    /// Returns `true` if a job of the host whose order is `order` goes before the steps of a collection
+    /// that wait at `die`. While a write waits for a block, only jobs go first that waited when the
+    /// last step began here: so the collection makes progress.
+    fn goes_first<O: Observer>(&mut self, shared: &Shared<O>, die: u32, order: u64) -> bool {
+        if !self.collector.gives_way() {
+            return false;
+        }
+        let head = self.waiting.oldest_write(die);
+        if head == NONE || !shared.ops[head].writes() {
+            return true;
+        }
+        let PageOp { page, plane, .. } = shared.ops[head];
+        shared.map.host_room(page, plane).is_open
+            || order < self.superblocks().lines[die as usize].mark
+    }
+
+    /// Serves a read that waits at a die. If its data have moved, it waits at their new die instead, or
+    /// is done if they are in memory.
+    fn begin_read<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        op: u32,
+    ) -> Result<bool, DriveError> {
+        let place = shared.map.locate(shared.ops[op].page);
+        let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
+        let now_on = on_flash.map(|ppn| self.superblocks().die_of(&*shared.map, ppn));
+        match now_on.filter(|&other| other != die) {
+            None => self.start(shared, die, op),
+            Some(other) => {
+                self.waiting.pass_on(&mut shared.ops, op, die, other);
+                shared.ops[op].blocked_ns = self.flash.die(other).held_until(shared.now());
+                self.ready.add(other);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Begins a program on a die.
+    fn begin_program<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        program: Program,
+        job: Job,
+    ) {
+        if program.op != NONE {
+            let held_ns = self.flash.die(die).held_until(shared.now());
+            shared.ops[program.op].blocked_ns += held_ns - program.held_ns;
+        }
+        self.superblocks().lines[die as usize].programming.push_back(program);
+        let cells_ns = self.time_at(shared, job, program.first);
+        let units = self.units_per_program.into();
+        self.flash.begin_on_bus(&mut shared.clock, &mut shared.ops, die, job, units, cells_ns);
+    }
+
+    /// Returns the time that the cells work on a job at the place `ppn`, in nanoseconds.
+    fn time_at<O: Observer>(&mut self, shared: &Shared<O>, job: Job, ppn: u32) -> u64 {
+        match self.flash.is_uniform() {
+            true => self.flash.times().of(job),
+            false => {
+                let programs = job.programs();
+                let site: Site = self.sites.at(&*shared.map, ppn, shared.clock.now(), programs);
+                self.flash.times().of_page(job, &site)
+            }
+        }
+    }
+
+    /// Ends a job. Returns the first of the chain of page operations that are done with the job, or
+    /// [`NONE`].
+    ///
+    /// # Errors
+    /// The errors of the map.
+    pub(super) fn finish_on_superblock<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        job: Job,
+    ) -> Result<u32, DriveError> {
+        match job {
+            Job::Read(op) | Job::Buffer(op) | Job::Write(op) | Job::ModifyWrite(op) => {
+                if job.programs() {
+                    self.program_is_over(shared, die);
+                }
+                shared.ops.share_times(op);
+                return Ok(op);
+            }
+            Job::Program => {
+                self.program_is_over(shared, die);
+            }
+            Job::ModifyRead(op) => {
+                self.superblocks().changes.insert(op, true);
+            }
+            Job::CopyRead => self.page_is_read(shared, die)?,
+            Job::CopyWrite => self.copies_are_programmed(shared, die)?,
+            Job::Erase => self.member_is_erased(shared, die)?,
+            Job::Suspend => {
+                let mark = shared.ops.sent();
+                if let Some(suspended) = self.flash.suspended_mut(die) {
+                    suspended.mark = mark;
+                }
+            }
+            Job::CopyAll | Job::Poll | Job::Idle => debug_assert!(false, "{job:?} on a superblock"),
+        }
+        Ok(NONE)
+    }
+
+    /// Ends the oldest program of a die. Returns it.
+    fn end_program(&mut self, die: u32) -> Program {
+        let superblocks = self.superblocks();
+        let line = &mut superblocks.lines[die as usize];
+        let program = line.programming.pop_front().expect("a program is under way");
+        if !program.is_parity {
+            superblocks.full.remove(&program.first);
+        }
+        program
+    }
+
+    /// Notes that a program of data of the host, or of their parity, is over.
+    fn program_is_over<O: Observer>(&mut self, shared: &Shared<O>, die: u32) {
+        let program = self.end_program(die);
+        let plane = shared.map.plane_of(program.first) as usize;
+        self.superblocks().filling[plane].left -= 1;
+    }
+
+    /// Suspends the job of a die's cells for a read that waits there, if the rule of suspension allows
+    /// it. Returns `true` if it did.
+    fn suspend_for_reads<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> bool {
+        if self.flash.die(die).suspended.is_some() {
+            return false;
+        }
+        if let Some(op) = self.waiting.first_read(&shared.ops, die, u64::MAX) {
+            self.suspend_for(shared, die, op);
+        }
+        self.flash.die(die).suspended.is_some()
+    }
+
+    /// Chooses the next job of an idle die with a suspended job: reads that waited when the job was
+    /// suspended, then later ones, if the rule of suspension allows it, or the rest of the job.
+    fn go_on_suspended<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let Some(suspended) = self.flash.die(die).suspended else { return Ok(false) };
+        let Suspended { times, mark, .. } = suspended;
+        if let Some(op) = self.waiting.first_read(&shared.ops, die, mark) {
+            return self.begin_read(shared, die, op);
+        }
+        let is_in_time = suspended.until(shared.now()) < self.suspend.longest_ns;
+        let more = match self.suspend.counted {
+            Counted::Suspensions => Some(0),
+            Counted::Requests => Some(1).filter(|_| times < self.suspend.most),
+        };
+        if let Some(more) = more.filter(|_| is_in_time)
+            && self.waiting.first_read(&shared.ops, die, u64::MAX).is_some()
+        {
+            if let Some(suspended) = self.flash.suspended_mut(die) {
+                suspended.times += more;
+                suspended.mark = shared.ops.sent();
+            }
+            return Ok(true);
+        }
+        self.flash.resume(&mut shared.clock, die);
+        Ok(true)
+    }
+}

@@ -1,0 +1,293 @@
+//! Collections of superblocks over several dies. The valid pages of the victim are read ahead, several
+//! at a time, and get their new places in the order of the victim's pages, as on a drive without a
+//! clock. When all of them are programmed, every die erases its block.
+
+use std::collections::VecDeque;
+
+use flashgc_base::snapshot::Value;
+use flashgc_drive::error::DriveError;
+use flashgc_ftl::stepwise::Move;
+
+use super::filling::MOST_WAITING;
+use super::{Program, Scheduler};
+use crate::flash::Job;
+use crate::observer::{Observer, Source};
+use crate::ops::NONE;
+use crate::shared::Shared;
+
+/// A collection reads ahead as many flash pages as these programs have on all dies.
+const PROGRAMS_AHEAD: u32 = 4;
+
+/// The progress of the collection of a plane of the map.
+#[derive(Clone, Debug, Default, Value)]
+pub(super) struct Relocation {
+    /// The flash pages that are to be read or are read, in the order of the victim, by the place of
+    /// their first unit; `true` if the page is read.
+    ahead: VecDeque<(u32, bool)>,
+    /// The offset in the victim from which the next page to read is searched.
+    next: u32,
+    /// The page that gets its new place next, if it is known.
+    moving: Option<Move>,
+    /// The die whose program was filled last with copies.
+    last: Option<u32>,
+    /// The programs of copies and their parity that are full and not over.
+    copies: u32,
+    /// The dies that have not erased their blocks yet.
+    erases: u32,
+}
+
+impl Scheduler {
+    /// Begins the collection of `plane`, which has its victim.
+    pub(super) fn begin_moves<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        plane: u32,
+    ) -> Result<(), DriveError> {
+        let relocation = &mut self.superblocks().moving[plane as usize];
+        debug_assert!(relocation.ahead.is_empty() && relocation.copies == 0);
+        (relocation.next, relocation.moving) = (0, None);
+        self.go_on_moving(shared, plane)
+    }
+
+    /// Lets the collection of `plane` go on as far as it can: pages are to be read, pages that are read
+    /// get their new places, and at the end the dies erase their blocks.
+    fn go_on_moving<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        plane: u32,
+    ) -> Result<(), DriveError> {
+        loop {
+            self.read_ahead(shared, plane);
+            let relocation = &mut self.superblocks().moving[plane as usize];
+            if relocation.erases > 0 {
+                return Ok(());
+            }
+            let moving = relocation.moving.take().or_else(|| shared.map.next_move(plane));
+            let Some(moving) = moving else { return self.end_moves(shared, plane) };
+            let page = moving.from - shared.map.unit_in_page(moving.from);
+            let superblocks = self.superblocks();
+            let relocation = &mut superblocks.moving[plane as usize];
+            // Pages whose data have all died since they were to be read are passed over.
+            while relocation.ahead.front().is_some_and(|&(ahead, _)| ahead != page) {
+                relocation.ahead.pop_front();
+            }
+            let is_read = match relocation.ahead.front() {
+                Some(&(_, is_read)) => is_read,
+                None => {
+                    // The search for pages to read was full of such pages.
+                    relocation.moving = Some(moving);
+                    continue;
+                }
+            };
+            let last = relocation.last.filter(|_| is_read);
+            let waits =
+                last.is_some_and(|die| superblocks.lines[die as usize].copies.len() > MOST_WAITING);
+            if !is_read || waits {
+                superblocks.moving[plane as usize].moving = Some(moving);
+                return Ok(());
+            }
+            if let Some(ppn) = shared.map.copy(plane)? {
+                shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+                self.collector.count_copy(plane);
+                if shared.fills_its_program(ppn) {
+                    let first = ppn - shared.map.unit_in_program(ppn);
+                    self.copies_are_full(shared, first, moving.page);
+                }
+            }
+        }
+    }
+
+    /// Lets flash pages of the victim be read, until enough are ahead.
+    fn read_ahead<O: Observer>(&mut self, shared: &Shared<O>, plane: u32) {
+        let pages = self.units_per_program / self.units_per_page;
+        let Self { superblocks: Some(superblocks), ready, .. } = self else { return };
+        let rows = superblocks.rows;
+        let most = (PROGRAMS_AHEAD * pages * rows.dies_together()) as usize;
+        while superblocks.moving[plane as usize].ahead.len() < most {
+            let next = superblocks.moving[plane as usize].next;
+            let Some(page) = shared.map.next_live_page(plane, next) else { return };
+            let offset = shared.map.geometry().place_of(page).1;
+            let die = rows.die(plane, rows.member(offset));
+            let relocation = &mut superblocks.moving[plane as usize];
+            relocation.ahead.push_back((page, false));
+            relocation.next = offset + shared.map.buffer().units_per_page;
+            let line = &mut superblocks.lines[die as usize];
+            if !line.collects() {
+                line.mark = shared.ops.sent();
+            }
+            line.reads.push_back(page);
+            ready.add(die);
+        }
+    }
+
+    /// Lets a program of copies wait at its die, and the parity if the program is the last one of its
+    /// stripe.
+    fn copies_are_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: u32) {
+        let plane = shared.map.plane_of(first);
+        let offset = shared.map.geometry().place_of(first).1;
+        let superblocks = self.superblocks();
+        let (rows, order) = (superblocks.rows, shared.ops.sent());
+        superblocks.full.insert(first);
+        let die = rows.die(plane, rows.member(offset));
+        superblocks.moving[plane as usize].last = Some(die);
+        let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
+        for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
+            let program = Program { first, page, op: NONE, order, held_ns: 0, is_parity };
+            let superblocks = self.superblocks();
+            let line = &mut superblocks.lines[die as usize];
+            if !line.collects() {
+                line.mark = order;
+            }
+            line.copies.push_back(program);
+            superblocks.moving[plane as usize].copies += 1;
+            self.ready.add(die);
+        }
+    }
+
+    /// Goes on with a collection whose victim has no valid page left. If the buffer is not protected,
+    /// the copies that wait in it are programmed before the erase.
+    fn end_moves<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        plane: u32,
+    ) -> Result<(), DriveError> {
+        let is_protected = shared.map.buffer().is_protected;
+        while !is_protected && let Some(first) = shared.map.program_copies(plane) {
+            self.copies_are_full(shared, first, 0);
+        }
+        let Self { superblocks: Some(superblocks), ready, .. } = self else { return Ok(()) };
+        let rows = superblocks.rows;
+        let relocation = &mut superblocks.moving[plane as usize];
+        relocation.ahead.clear();
+        if relocation.copies > 0 && !is_protected {
+            return Ok(());
+        }
+        relocation.erases = rows.dies_together();
+        for die in rows.dies(plane) {
+            let line = &mut superblocks.lines[die as usize];
+            // Pages that have died need no read.
+            line.reads.clear();
+            line.mark = shared.ops.sent();
+            line.erases = true;
+            ready.add(die);
+        }
+        Ok(())
+    }
+
+    /// Begins the next step of a collection that waits at a die: a read, a program or the erase.
+    pub(super) fn begin_step<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let sent = shared.ops.sent();
+        let line = &mut self.superblocks().lines[die as usize];
+        line.mark = sent;
+        // After a program a die reads as much as a program has, so that neither waits for the other.
+        let pages = self.units_per_program / self.units_per_page;
+        let line = &mut self.superblocks().lines[die as usize];
+        if (line.reads_since >= pages || line.reads.is_empty())
+            && self.begin_next_copy(shared, die)?
+        {
+            return Ok(());
+        }
+        let line = &mut self.superblocks().lines[die as usize];
+        line.reads_since += 1;
+        if let Some(page) = line.reads.pop_front() {
+            let units = shared.map.units_to_read(page);
+            let line = &mut self.superblocks().lines[die as usize];
+            line.reading.push_back(page);
+            if units == 0 {
+                return self.page_is_read(shared, die); // all its data have died
+            }
+            let cells_ns = self.time_at(shared, Job::CopyRead, page);
+            self.flash.set_copy_units(die, units);
+            let Shared { clock, ops, .. } = shared;
+            self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
+            return Ok(());
+        }
+        if self.begin_next_copy(shared, die)? {
+            return Ok(());
+        }
+        let superblocks = self.superblocks();
+        debug_assert!(superblocks.lines[die as usize].erases);
+        superblocks.lines[die as usize].erases = false;
+        let plane = superblocks.rows.plane_of(die);
+        let victim = shared.map.victim(plane);
+        let first = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
+        let cells_ns = self.time_at(shared, Job::Erase, first);
+        let Shared { clock, ops, .. } = shared;
+        self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
+        Ok(())
+    }
+
+    /// Begins the next program of copies that waits at a die. Returns `true` if there was one.
+    pub(super) fn begin_next_copy<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let superblocks = self.superblocks();
+        let plane = superblocks.rows.plane_of(die);
+        let Some(program) = superblocks.lines[die as usize].copies.pop_front() else {
+            return Ok(false);
+        };
+        superblocks.lines[die as usize].reads_since = 0;
+        self.begin_program(shared, die, program, Job::CopyWrite);
+        self.go_on_moving(shared, plane)?;
+        Ok(true)
+    }
+
+    /// Notes that a die has read a page for the collection.
+    pub(super) fn page_is_read<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let superblocks = self.superblocks();
+        let plane = superblocks.rows.plane_of(die);
+        let page = superblocks.lines[die as usize].reading.pop_front().expect("a page is read");
+        let ahead = &mut superblocks.moving[plane as usize].ahead;
+        if let Some(entry) = ahead.iter_mut().find(|entry| entry.0 == page) {
+            entry.1 = true;
+        }
+        self.go_on_moving(shared, plane)
+    }
+
+    /// Notes that a die has programmed copies or their parity.
+    pub(super) fn copies_are_programmed<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let program = self.end_program(die);
+        let plane = shared.map.plane_of(program.first);
+        self.superblocks().moving[plane as usize].copies -= 1;
+        match self.collector.is_under_way(plane) {
+            true => self.go_on_moving(shared, plane),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes that a die has erased its block of the victim. The last one ends the collection, and may
+    /// begin the next.
+    pub(super) fn member_is_erased<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<(), DriveError> {
+        let superblocks = self.superblocks();
+        let plane = superblocks.rows.plane_of(die);
+        let relocation = &mut superblocks.moving[plane as usize];
+        relocation.erases -= 1;
+        if relocation.erases > 0 {
+            return Ok(());
+        }
+        self.collector.erases(plane);
+        let (_, begun) = self.collector.end(shared, plane, false)?;
+        match begun {
+            Some(_) => self.begin_moves(shared, plane),
+            None => Ok(()),
+        }
+    }
+}
