@@ -648,3 +648,34 @@ fn collections_on_all_dies_take_the_time_that_was_worked_out_by_hand() {
         assert!((bus / by_hand - 1.0).abs() < 0.02, "{preemption}: bus {bus}, {by_hand} by hand");
     }
 }
+
+#[test]
+fn a_read_waits_for_what_its_die_does_while_the_drive_writes() {
+    // Few reads, which go before all work that waits: each waits for the rest of one operation of its
+    // die. With rates r of operations of times T, the mean wait is the sum of r T^2 / 2.
+    let mut config = RunConfig { pages_per_block: Some(48), ..wide(1_200_000) };
+    config.workload = "uniform:read=0.005".into();
+    let timed = config.timed.as_mut().unwrap();
+    timed.preemption = "pgc".into();
+    timed.scheduling = "reads-first".into();
+    timed.arrivals = Some("poisson:rate=50000".into());
+    let result = run(&config, 1);
+    let writes = rate(&result) * 0.995 / 16.0;
+    let w = result.write_amplification;
+    let v = 1.0 - 1.0 / w;
+    let q = (1.0 - (1.0 - v).powi(4)) / (4.0 * (1.0 - v));
+    let g = (1.0 - (1.0 - v).powi(16)) / (16.0 * (1.0 - v));
+    let freed = 16.0 * 4.0 * 48.0 * 4.0 * 15.0 / 16.0 * (1.0 - v);
+    let operations = [
+        (writes * w * 16.0 / 15.0 / 48.0, 1620.0),
+        (writes * g, 60.0 + 10.0 * q / g),
+        (writes * 16.0 / freed, 5000.0),
+    ];
+    let wait: f64 = operations.iter().map(|(rate, us)| rate * us * us / 2e6).sum();
+    // A unit takes 60 us in the cells, and a quarter of 10 us on the bus.
+    let by_hand = wait + 62.5;
+    let found = result.timed.unwrap().latency_us.read.unwrap().all.mean;
+    // Operations also wait for the bus, which makes them longer.
+    let ratio = found / by_hand;
+    assert!((0.97..1.08).contains(&ratio), "{found} us, {by_hand} by hand");
+}

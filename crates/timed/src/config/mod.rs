@@ -2,17 +2,17 @@
 
 mod details;
 mod hardware;
-mod members;
 pub mod notation;
 mod placement;
+mod rows;
 mod settings;
 mod slc;
 pub mod words;
 
 pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
-pub use hardware::Hardware;
-pub use members::{Members, Rows};
+pub use hardware::{Hardware, Members};
 pub use placement::{Order, Placement};
+pub use rows::Rows;
 pub use settings::{
     Collecting, Counted, Idle, Loop, Preemption, Scheduling, Settings, Superblock, Suspend, Unit,
 };

@@ -523,12 +523,13 @@ impl Scheduler {
                 (Some(shared.ops[op].page), plane, Cause::Request(request))
             }
             (None, Some(superblocks)) => {
-                let number = collection.map_or(0, |collection| collection.number);
+                let (page, number) = superblocks.about(die, stage.job, place);
+                let now = collection.map_or(0, |collection| collection.number);
                 let cause = match stage.job {
                     Job::Program => Cause::Drive,
-                    _ => Cause::Collection(number),
+                    _ => Cause::Collection(number.unwrap_or(now)),
                 };
-                (superblocks.page_under_way(die, stage.job, place), die, cause)
+                (page, die, cause)
             }
             (None, None) => {
                 let moves = matches!(stage.job, Job::CopyRead | Job::CopyWrite);

@@ -113,7 +113,7 @@ impl Scheduler {
         // The die that is added last begins first: that of the data.
         for (die, is_parity, op) in [parity, Some((die, false, op))].into_iter().flatten() {
             let held_ns = self.flash.die(die).held_until(shared.now());
-            let program = Program { first, page, op, order, held_ns, is_parity };
+            let program = Program { first, page, op, order, held_ns, collection: 0, is_parity };
             let superblocks = self.superblocks();
             superblocks.lines[die as usize].programs.push_back(program);
             superblocks.filling[plane as usize].left += 1;

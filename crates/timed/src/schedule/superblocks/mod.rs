@@ -39,7 +39,18 @@ struct Program {
     order: u64,
     /// The nanoseconds for which collections had held the die when the program was full.
     held_ns: u64,
+    /// The number of the collection that copies; 0 for data of the host.
+    collection: u64,
     is_parity: bool,
+}
+
+/// The erase of a die's block of a victim.
+#[derive(Clone, Copy, Debug, Value)]
+struct Erase {
+    /// The place of the first unit of the victim in the map.
+    first: u32,
+    /// The number of the collection.
+    collection: u64,
 }
 
 /// The jobs that wait at a die, and those that it has begun.
@@ -55,8 +66,8 @@ struct Line {
     reads: VecDeque<u32>,
     /// The pages that the die has read for collections since the last program of copies.
     reads_since: u32,
-    /// `true` if the die has to erase its block of the victim.
-    erases: bool,
+    /// Erases that wait, or are under way, in order.
+    erases: VecDeque<Erase>,
     /// The programs that the die has begun, in order.
     programming: VecDeque<Program>,
     /// The flash pages that the die has begun to read for a collection, in order.
@@ -69,7 +80,7 @@ struct Line {
 impl Line {
     /// Returns `true` if a step of a collection waits.
     fn collects(&self) -> bool {
-        self.erases || !self.reads.is_empty() || !self.copies.is_empty()
+        !self.erases.is_empty() || !self.reads.is_empty() || !self.copies.is_empty()
     }
 }
 
@@ -156,15 +167,23 @@ impl Superblocks {
         self.rows.die(map.plane_of(ppn), self.rows.member(offset))
     }
 
-    /// Returns the page that was written last into the program that a die works on, at this place.
-    /// `None` if its job is no program of data.
-    pub(super) fn page_under_way(&self, die: u32, job: Job, place: Place) -> Option<u32> {
-        let programming = &self.lines[die as usize].programming;
+    /// Returns the page that was written last into the program that a die works on, at this place, and
+    /// the number of its collection. `None` in place of the page if its job is no program of data; `None`
+    /// in place of the number for a read.
+    pub(super) fn about(&self, die: u32, job: Job, place: Place) -> (Option<u32>, Option<u64>) {
+        let line = &self.lines[die as usize];
         let program = match place {
-            Place::Cells => programming.front(),
-            Place::Bus => programming.back(),
+            Place::Cells => line.programming.front(),
+            Place::Bus => line.programming.back(),
         };
-        program.filter(|program| job.programs() && !program.is_parity).map(|program| program.page)
+        match (job, program) {
+            (Job::Erase, _) => (None, line.erases.front().map(|erase| erase.collection)),
+            (job, Some(program)) if job.programs() => {
+                let page = Some(program.page).filter(|_| !program.is_parity);
+                (page, Some(program.collection))
+            }
+            _ => (None, None),
+        }
     }
 
     /// Returns `true` if the program with the unit at `ppn` is full and not over.
@@ -271,7 +290,9 @@ impl Scheduler {
         let wanted = self.next_of_host(shared, die);
         let collects = self.superblocks().lines[die as usize].collects();
         let job = match wanted {
-            Some((_, order)) if collects && !self.goes_first(shared, die, order) => None,
+            Some((wanted, order)) if collects && !self.goes_first(shared, die, wanted, order) => {
+                None
+            }
             Some((wanted, _)) => Some(wanted),
             None if collects => None,
             None => return Ok(false),
@@ -310,10 +331,17 @@ impl Scheduler {
     }
 
     /// Returns `true` if a job of the host whose order is `order` goes before the steps of a collection
-    /// that wait at `die`. While a write waits for a block, only jobs go first that waited when the
+    /// that wait at `die`. A program waits for erases, as it may need the erased block. While a write waits for a block, only jobs go first that waited when the
     /// last step began here: so the collection makes progress.
-    fn goes_first<O: Observer>(&mut self, shared: &Shared<O>, die: u32, order: u64) -> bool {
-        if !self.collector.gives_way() {
+    fn goes_first<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        die: u32,
+        wanted: Wanted,
+        order: u64,
+    ) -> bool {
+        let erases = !self.superblocks().lines[die as usize].erases.is_empty();
+        if !self.collector.gives_way() || erases && matches!(wanted, Wanted::Program) {
             return false;
         }
         let head = self.waiting.oldest_write(die);
@@ -359,7 +387,13 @@ impl Scheduler {
             let held_ns = self.flash.die(die).held_until(shared.now());
             shared.ops[program.op].blocked_ns += held_ns - program.held_ns;
         }
-        self.superblocks().lines[die as usize].programming.push_back(program);
+        let block = |ppn| shared.map.geometry().place_of(ppn).0;
+        let line = &mut self.superblocks().lines[die as usize];
+        debug_assert!(
+            line.erases.iter().all(|erase| block(erase.first) != block(program.first)),
+            "a block is erased before it is programmed"
+        );
+        line.programming.push_back(program);
         let cells_ns = self.time_at(shared, job, program.first);
         let units = self.units_per_program.into();
         self.flash.begin_on_bus(&mut shared.clock, &mut shared.ops, die, job, units, cells_ns);
@@ -404,7 +438,9 @@ impl Scheduler {
             }
             Job::CopyRead => self.page_is_read(shared, die)?,
             Job::CopyWrite => self.copies_are_programmed(shared, die)?,
-            Job::Erase => self.member_is_erased(shared, die)?,
+            Job::Erase => {
+                self.superblocks().lines[die as usize].erases.pop_front();
+            }
             Job::Suspend => {
                 let mark = shared.ops.sent();
                 if let Some(suspended) = self.flash.suspended_mut(die) {

@@ -1,6 +1,8 @@
 //! Collections of superblocks over several dies. The valid pages of the victim are read ahead, several
 //! at a time, and get their new places in the order of the victim's pages, as on a drive without a
-//! clock. When all of them are programmed, every die erases its block.
+//! clock. Then the collection is over for the map, and every die erases its block after its copies. No
+//! die programs a block before it has erased it. Without power protection, all copies are programmed
+//! before the first erase.
 
 use std::collections::VecDeque;
 
@@ -9,7 +11,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::stepwise::Move;
 
 use super::filling::MOST_WAITING;
-use super::{Program, Scheduler};
+use super::{Erase, Program, Scheduler};
 use crate::flash::Job;
 use crate::observer::{Observer, Source};
 use crate::ops::NONE;
@@ -32,8 +34,6 @@ pub(super) struct Relocation {
     last: Option<u32>,
     /// The programs of copies and their parity that are full and not over.
     copies: u32,
-    /// The dies that have not erased their blocks yet.
-    erases: u32,
 }
 
 impl Scheduler {
@@ -44,7 +44,7 @@ impl Scheduler {
         plane: u32,
     ) -> Result<(), DriveError> {
         let relocation = &mut self.superblocks().moving[plane as usize];
-        debug_assert!(relocation.ahead.is_empty() && relocation.copies == 0);
+        debug_assert!(relocation.ahead.is_empty());
         (relocation.next, relocation.moving) = (0, None);
         self.go_on_moving(shared, plane)
     }
@@ -56,12 +56,9 @@ impl Scheduler {
         shared: &mut Shared<O>,
         plane: u32,
     ) -> Result<(), DriveError> {
-        loop {
+        while self.collector.is_under_way(plane) {
             self.read_ahead(shared, plane);
             let relocation = &mut self.superblocks().moving[plane as usize];
-            if relocation.erases > 0 {
-                return Ok(());
-            }
             let moving = relocation.moving.take().or_else(|| shared.map.next_move(plane));
             let Some(moving) = moving else { return self.end_moves(shared, plane) };
             let page = moving.from - shared.map.unit_in_page(moving.from);
@@ -95,6 +92,7 @@ impl Scheduler {
                 }
             }
         }
+        Ok(())
     }
 
     /// Lets flash pages of the victim be read, until enough are ahead.
@@ -125,6 +123,7 @@ impl Scheduler {
     fn copies_are_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: u32) {
         let plane = shared.map.plane_of(first);
         let offset = shared.map.geometry().place_of(first).1;
+        let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
         let superblocks = self.superblocks();
         let (rows, order) = (superblocks.rows, shared.ops.sent());
         superblocks.full.insert(first);
@@ -132,7 +131,8 @@ impl Scheduler {
         superblocks.moving[plane as usize].last = Some(die);
         let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
         for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
-            let program = Program { first, page, op: NONE, order, held_ns: 0, is_parity };
+            let program =
+                Program { first, page, op: NONE, order, held_ns: 0, collection, is_parity };
             let superblocks = self.superblocks();
             let line = &mut superblocks.lines[die as usize];
             if !line.collects() {
@@ -144,8 +144,9 @@ impl Scheduler {
         }
     }
 
-    /// Goes on with a collection whose victim has no valid page left. If the buffer is not protected,
-    /// the copies that wait in it are programmed before the erase.
+    /// Ends a collection whose victim has no valid page left: the dies erase their blocks. Begins the next
+    /// collection if there are still too few erased blocks. If the buffer is not protected, the copies are
+    /// programmed before that.
     fn end_moves<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -155,69 +156,67 @@ impl Scheduler {
         while !is_protected && let Some(first) = shared.map.program_copies(plane) {
             self.copies_are_full(shared, first, 0);
         }
+        let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
+        let victim = shared.map.victim(plane);
+        let first = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
         let Self { superblocks: Some(superblocks), ready, .. } = self else { return Ok(()) };
-        let rows = superblocks.rows;
         let relocation = &mut superblocks.moving[plane as usize];
-        relocation.ahead.clear();
         if relocation.copies > 0 && !is_protected {
             return Ok(());
         }
-        relocation.erases = rows.dies_together();
-        for die in rows.dies(plane) {
+        relocation.ahead.clear();
+        for die in superblocks.rows.dies(plane) {
             let line = &mut superblocks.lines[die as usize];
-            // Pages that have died need no read.
-            line.reads.clear();
-            line.mark = shared.ops.sent();
-            line.erases = true;
+            line.reads.clear(); // pages that have died need no read
+            if !line.collects() {
+                line.mark = shared.ops.sent();
+            }
+            line.erases.push_back(Erase { first, collection });
             ready.add(die);
         }
-        Ok(())
+        self.collector.erases(plane);
+        let (_, begun) = self.collector.end(shared, plane, false)?;
+        match begun {
+            Some(_) => self.begin_moves(shared, plane),
+            None => Ok(()),
+        }
     }
 
-    /// Begins the next step of a collection that waits at a die: a read, a program or the erase.
+    /// Begins the next step of a collection that waits at a die. An erase goes after the copies of its
+    /// collection, and before later ones. After a program a die reads as many pages as a program has, so
+    /// that neither reads nor programs wait for the other.
     pub(super) fn begin_step<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<(), DriveError> {
-        let sent = shared.ops.sent();
-        let line = &mut self.superblocks().lines[die as usize];
-        line.mark = sent;
-        // After a program a die reads as much as a program has, so that neither waits for the other.
         let pages = self.units_per_program / self.units_per_page;
         let line = &mut self.superblocks().lines[die as usize];
-        if (line.reads_since >= pages || line.reads.is_empty())
-            && self.begin_next_copy(shared, die)?
-        {
-            return Ok(());
-        }
-        let line = &mut self.superblocks().lines[die as usize];
-        line.reads_since += 1;
-        if let Some(page) = line.reads.pop_front() {
-            let units = shared.map.units_to_read(page);
-            let line = &mut self.superblocks().lines[die as usize];
-            line.reading.push_back(page);
-            if units == 0 {
-                return self.page_is_read(shared, die); // all its data have died
+        line.mark = shared.ops.sent();
+        let copies = line.copies.front().map(|program| program.collection);
+        match line.erases.front().copied() {
+            Some(erase) if copies.is_none_or(|copies| copies > erase.collection) => {
+                let cells_ns = self.time_at(shared, Job::Erase, erase.first);
+                let Shared { clock, ops, .. } = shared;
+                self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
+                return Ok(());
             }
-            let cells_ns = self.time_at(shared, Job::CopyRead, page);
-            self.flash.set_copy_units(die, units);
-            let Shared { clock, ops, .. } = shared;
-            self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
-            return Ok(());
+            None if copies.is_none() || line.reads_since < pages => {}
+            _ => return self.begin_next_copy(shared, die).map(drop),
         }
-        if self.begin_next_copy(shared, die)? {
-            return Ok(());
+        let Some(page) = line.reads.pop_front() else {
+            return self.begin_next_copy(shared, die).map(drop);
+        };
+        line.reads_since += 1;
+        line.reading.push_back(page);
+        let units = shared.map.units_to_read(page);
+        if units == 0 {
+            return self.page_is_read(shared, die); // all its data have died
         }
-        let superblocks = self.superblocks();
-        debug_assert!(superblocks.lines[die as usize].erases);
-        superblocks.lines[die as usize].erases = false;
-        let plane = superblocks.rows.plane_of(die);
-        let victim = shared.map.victim(plane);
-        let first = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
-        let cells_ns = self.time_at(shared, Job::Erase, first);
+        let cells_ns = self.time_at(shared, Job::CopyRead, page);
+        self.flash.set_copy_units(die, units);
         let Shared { clock, ops, .. } = shared;
-        self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
+        self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
         Ok(())
     }
 
@@ -263,31 +262,6 @@ impl Scheduler {
         let program = self.end_program(die);
         let plane = shared.map.plane_of(program.first);
         self.superblocks().moving[plane as usize].copies -= 1;
-        match self.collector.is_under_way(plane) {
-            true => self.go_on_moving(shared, plane),
-            false => Ok(()),
-        }
-    }
-
-    /// Notes that a die has erased its block of the victim. The last one ends the collection, and may
-    /// begin the next.
-    pub(super) fn member_is_erased<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        die: u32,
-    ) -> Result<(), DriveError> {
-        let superblocks = self.superblocks();
-        let plane = superblocks.rows.plane_of(die);
-        let relocation = &mut superblocks.moving[plane as usize];
-        relocation.erases -= 1;
-        if relocation.erases > 0 {
-            return Ok(());
-        }
-        self.collector.erases(plane);
-        let (_, begun) = self.collector.end(shared, plane, false)?;
-        match begun {
-            Some(_) => self.begin_moves(shared, plane),
-            None => Ok(()),
-        }
+        self.go_on_moving(shared, plane)
     }
 }

@@ -1,22 +1,6 @@
-//! Superblocks that join the blocks of several dies, and the places of their pages.
+//! The places of the pages of superblocks that join the blocks of several dies.
 
-use super::hardware::Hardware;
-
-/// The dies whose blocks a superblock joins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Members {
-    /// The number of these dies: a divisor of the dies of the drive. With 1, each die has its own
-    /// superblocks or blocks.
-    pub dies: u32,
-    /// The number of dies of a stripe, one of which has the parity of the others: a divisor of
-    /// `dies`. `None` without parity.
-    pub stripe: Option<u32>,
-}
-
-impl Members {
-    /// Each die has its own superblocks or blocks.
-    pub const ONE: Self = Self { dies: 1, stripe: None };
-}
+use super::hardware::{Hardware, Members};
 
 /// The places of the pages of superblocks over several dies.
 ///
