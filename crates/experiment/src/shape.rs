@@ -5,8 +5,9 @@ use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{FtlError, Geometry};
+use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{parse_preemption, parse_superblock, parse_unit};
-use flashgc_timed::{Preemption, Superblock, Unit};
+use flashgc_timed::{Order, Placement, Preemption, Superblock, Unit};
 
 use crate::options::{RunConfig, TimedConfig, parse_parity, parse_program};
 use crate::times::Times;
@@ -73,16 +74,20 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
         Some(timed) => {
             let (dies, planes) = config.members();
             let all = timed.channels.saturating_mul(timed.ways).saturating_mul(timed.dies);
+            let whole = |dies: u32| match dies {
+                0 | 1 => choice("superblock", "die"),
+                dies => choice("superblock", format!("dies={dies},planes={}", timed.planes)),
+            };
             refuse_if!(
                 !all.is_multiple_of(dies),
-                choice("superblock", format!("dies={all},planes={}", timed.planes)),
+                whole(all),
                 "{} joins {}, and the drive has {all}: expected a divisor",
                 given(),
                 count(dies.into(), "die")
             );
             refuse_if!(
                 planes != timed.planes && (planes > 1 || dies > 1),
-                format!("{}, or {}", choice("superblock", "die"), choice("planes", planes)),
+                format!("{}, or {}", whole(dies), choice("planes", planes)),
                 "{} joins {} of a die, which has {}: one operation works on all planes of a die, or on \
                  one",
                 given(),
@@ -140,9 +145,11 @@ fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> 
     let (preemption, ..) = parse_preemption(&timed.preemption)?;
     let shares = matches!(preemption, Preemption::Semi { merge, pipeline } if merge || pipeline);
     let in_flight = "the pages of a superblock are copied many at a time, by all its dies";
+    let order = Placement::parse(&timed.striping)?;
+    let hard = Threshold::parse("gc_hard", &timed.gc_hard)?.blocks(1, 1000);
     let pairs = [
         (
-            timed.striping != defaults.striping,
+            order != Placement::Static(Order::CWDP),
             "striping",
             &timed.striping,
             defaults.striping.as_str(),
@@ -157,21 +164,21 @@ fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> 
             "its dies collect together, and are the domain",
         ),
         (
-            timed.gc_hard != defaults.gc_hard,
+            hard > 0,
             "gc_hard",
             &timed.gc_hard,
             defaults.gc_hard.as_str(),
-            "no single write can wait for the erase of all its dies",
+            "the states below the hard threshold are those of a die that collects on its own",
         ),
         (
-            timed.victim_search_time != defaults.victim_search_time,
+            time("victim_search_time", &timed.victim_search_time)? > 0,
             "victim_search_time",
             &timed.victim_search_time,
             defaults.victim_search_time.as_str(),
             "a search holds a die, and its dies work meanwhile",
         ),
         (
-            timed.preemption_poll_time != defaults.preemption_poll_time,
+            time("preemption_poll_time", &timed.preemption_poll_time)? > 0,
             "preemption_poll_time",
             &timed.preemption_poll_time,
             defaults.preemption_poll_time.as_str(),
@@ -203,6 +210,7 @@ fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> 
     for (is_given, key, reason) in [
         (timed.copy_back, "copy_back", "its copies go to other dies, over the bus"),
         (timed.gc_holds_domain, "gc_holds_domain", "all its dies work in a collection"),
+        (timed.multi_plane, "multi_plane", "the planes of a superblock work together always"),
     ] {
         refuse_if!(
             is_given,
@@ -282,9 +290,10 @@ fn check_size(config: &RunConfig, together: u32, planes: u32) -> Result<(), Spec
             format!(
                 "{} is {blocks}, expected at least {least}: two superblocks of {together} blocks{}",
                 subject("blocks"),
-                match planes {
-                    1 => String::new(),
-                    dies => format!(" on each of {dies} dies"),
+                match (planes, config.members().0) {
+                    (1, _) => String::new(),
+                    (dies, 1) => format!(" on each of {dies} dies"),
+                    (groups, dies) => format!(" on each of {groups} groups of {dies} dies"),
                 }
             ),
             choice("blocks", least),

@@ -525,23 +525,31 @@ fn what_superblocks_cannot_do_is_refused_in_one_line() {
         resolve(&config).err().unwrap()
     };
     type Change = fn(&mut TimedConfig);
-    let refused: [(Change, &str, &str); 10] = [
+    let refused: [(Change, &str, &str); 11] = [
         (|timed| timed.striping = "PDWC".into(), "its programs go to its dies in turn", "CWDP"),
         (|timed| timed.preemption = "pgc+merge".into(), "copied many at a time", "pgc"),
         (|timed| timed.gc_domain = "channel".into(), "its dies collect together", "plane"),
-        (|timed| timed.gc_hard = "1".into(), "no single write can wait", "0"),
+        (|timed| timed.gc_hard = "1".into(), "a die that collects on its own", "0"),
         (|timed| timed.victim_search_time = "5us".into(), "a search holds a die", "0us"),
         (|timed| timed.preemption_poll_time = "5us".into(), "copied many at a time", "0us"),
         (|timed| timed.idle = Some("below=4,after=1ms".into()), "one die that rests", "idle out"),
         (|timed| timed.copy_back = true, "go to other dies, over the bus", "no"),
         (|timed| timed.gc_holds_domain = true, "all its dies work in a collection", "no"),
-        (|timed| timed.planes = 2, "joins 4 planes of a die, which has 2", "4"),
+        (|timed| timed.multi_plane = true, "the planes of a superblock work together", "no"),
+        (|timed| timed.planes = 2, "joins 4 planes of a die, which has 2", "dies=16,planes=2"),
     ];
     for (change, reason, remedy) in refused {
         let refused = over(&change);
         let (error, hint) = refused.split_once("; hint: ").unwrap();
         assert!(error.contains(reason) && hint.contains(remedy), "{refused}");
     }
+    // Other words for the defaults are taken.
+    let mut config = wide(10);
+    let timed = config.timed.as_mut().unwrap();
+    timed.striping = "cwdp".into();
+    timed.gc_hard = "0%".into();
+    timed.victim_search_time = "0ns".into();
+    assert!(resolve(&config).is_ok());
     let refused = resolve(&RunConfig { parity: "1/64".into(), ..wide(10) }).err().unwrap();
     assert!(refused.contains("so a stripe has whole dies; hint: parity=\"1/16\""), "{refused}");
     let one_shot = RunConfig { program: "one-shot".into(), ..drive(4, "die") };

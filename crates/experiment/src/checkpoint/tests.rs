@@ -191,6 +191,13 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         },
         RunConfig {
             blocks: Some(256),
+            superblock: "dies=4,planes=1".into(),
+            parity: "1/4".into(),
+            timed: Some(TimedConfig { channels: 2, dies: 2, ..clock.clone() }),
+            ..timed.clone()
+        },
+        RunConfig {
+            blocks: Some(256),
             timed: Some(TimedConfig {
                 channels: 2,
                 dies: 2,
@@ -209,9 +216,10 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
         (115_545, 0xd753cb7ff81845c),
+        (118_870, 0x8fdbd5ae9d5b2fca),
         (119_381, 0xc61046d98301025b),
     ];
-    assert_eq!((FORMAT, digests), (25, recorded));
+    assert_eq!((FORMAT, digests), (26, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

@@ -15,7 +15,7 @@ use flashgc_base::snapshot::State;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
-use super::config::{Collecting, Preemption, Rows, Settings, Unit};
+use super::config::{Collecting, Preemption, Settings, Unit};
 use super::measure::CollectionCounts;
 use super::observer::Observer;
 use super::ops::NONE;
@@ -41,8 +41,9 @@ pub struct Begun {
 pub struct Collector {
     #[snapshot(skip)]
     rules: Collecting,
+    /// `true` if superblocks join several dies.
     #[snapshot(skip)]
-    rows: Rows,
+    is_wide: bool,
     /// `true` if a collection may keep other dies of its unit from working.
     #[snapshot(skip)]
     may_hold: bool,
@@ -71,7 +72,7 @@ impl Collector {
         let spans_dies = matches!(unit, Unit::Channel | Unit::Drive);
         Self {
             rules: settings.collecting,
-            rows: Rows::new(&settings.hardware),
+            is_wide: settings.hardware.members.dies > 1,
             may_hold: holds_unit && preemption == Preemption::None && spans_dies,
             pages_per_block: geometry.pages_per_block(),
             blocks_per_plane: geometry.blocks() / map.planes(),
@@ -130,14 +131,12 @@ impl Collector {
         Ok(Some(Begun { die, unit }))
     }
 
-    /// Reports the begin or the end of a collection to the observer, for each die that it concerns.
+    /// Reports the begin or the end of a collection on a die to the observer. With superblocks over
+    /// several dies the scheduler does, as the collection begins and ends on each at another time.
     fn tell<O: Observer>(&self, shared: &mut Shared<O>, die: u32, number: u64, begins: bool) {
-        let now = shared.now();
-        if !self.rows.are_wide() {
-            return shared.observer.collection(now, die, number, begins);
-        }
-        for member in self.rows.dies(die) {
-            shared.observer.collection(now, member, number, begins);
+        if !self.is_wide {
+            let now = shared.now();
+            shared.observer.collection(now, die, number, begins);
         }
     }
 

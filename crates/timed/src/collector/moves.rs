@@ -144,14 +144,15 @@ impl Collector {
         self.counts.preempted += u64::from(!std::mem::replace(&mut collection.gave_way, true));
     }
 
-    /// Counts a page that the collection of a die has programmed.
-    pub fn count_copy(&mut self, die: u32) {
-        self.collection(die).copied += 1;
+    /// Counts a page that the collection of `plane`, a plane of superblocks over several dies, has
+    /// programmed.
+    pub fn count_copy(&mut self, plane: u32) {
+        self.collection(plane).copied += 1;
     }
 
-    /// Notes that the blocks of the victim of a die are erased, all but for the map.
-    pub fn erases(&mut self, die: u32) {
-        self.collection(die).point = Point::Erasing;
+    /// Notes that the collection of `plane`, a plane of superblocks over several dies, is about to end.
+    pub fn erases(&mut self, plane: u32) {
+        self.collection(plane).point = Point::Erasing;
     }
 
     /// Counts a read of the collection that begins while data of a host's read go over the bus.

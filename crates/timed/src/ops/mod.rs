@@ -430,6 +430,9 @@ pub struct DieQueues {
     /// The lead of each die; empty if each die is its own.
     #[snapshot(skip)]
     leads: Vec<u32>,
+    /// The dies of each lead; none for a die that is no lead.
+    #[snapshot(skip)]
+    led: Vec<Vec<u32>>,
 }
 
 impl DieQueues {
@@ -437,7 +440,11 @@ impl DieQueues {
     /// is its own.
     pub fn new(dies: u32, leads: Vec<u32>) -> Self {
         let queues = || (0..dies).map(|_| Queue::EMPTY).collect();
-        Self { reads: queues(), writes: queues(), leads }
+        let mut led = vec![Vec::new(); leads.len()];
+        for (die, &lead) in (0..).zip(&leads) {
+            led[lead as usize].push(die);
+        }
+        Self { reads: queues(), writes: queues(), leads, led }
     }
 
     /// Returns the die whose queue has the writes of `die`.
@@ -473,9 +480,8 @@ impl DieQueues {
         if self.leads.is_empty() {
             return self.reads[lead].may_go(ops, ops[op].page);
         }
-        for (reads, _) in self.reads.iter_mut().zip(&self.leads).filter(|it| *it.1 as usize == lead)
-        {
-            reads.may_go(ops, ops[op].page);
+        for &die in &self.led[lead] {
+            self.reads[die as usize].may_go(ops, ops[op].page);
         }
     }
 
@@ -536,17 +542,18 @@ impl DieQueues {
         if self.leads.is_empty() {
             return self.reads[die as usize].has_before(ops, order, page);
         }
-        let lead = self.leads[die as usize];
-        let mut all = self.reads.iter_mut().zip(&self.leads).filter(|it| *it.1 == lead);
-        all.any(|(reads, _)| reads.has_before(ops, order, page))
+        let Self { reads, leads, led, .. } = self;
+        let mut all = led[leads[die as usize] as usize].iter();
+        all.any(|&die| reads[die as usize].has_before(ops, order, page))
     }
 
     /// Takes the reads of `page` that need not wait for an earlier write, from all dies that share the
     /// writes of `die`. Returns each with its die, in order.
     pub fn take_reads(&mut self, ops: &mut Ops, die: u32, page: u32) -> Vec<(u32, u32)> {
         let (lead, mut taken) = (self.lead(die), Vec::new());
-        for (number, _) in (0..).zip(&self.leads).filter(|it| *it.1 as usize == lead) {
-            let reads = &mut self.reads[number as usize];
+        let Self { reads: queues, led, .. } = self;
+        for &number in &led[lead] {
+            let reads = &mut queues[number as usize];
             if reads.is_empty() || !reads.has_before(ops, u64::MAX, page) {
                 continue;
             }

@@ -371,7 +371,10 @@ impl Scheduler {
     /// Notes that `op` is done and leaves its die.
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
-        let collects = self.collector.is_under_way(self.collector_of(die));
+        let collects = match &self.superblocks {
+            Some(superblocks) => superblocks.collects(die),
+            None => self.collector.is_under_way(die),
+        };
         let operation = &mut shared.ops[op];
         if self.spread.is_dynamic {
             self.spread.leave(operation);

@@ -82,7 +82,7 @@ impl Scheduler {
         op: u32,
         job: Job,
     ) -> bool {
-        if self.collector.on(die).is_some_and(|collection| collection.urgent) {
+        if self.collector.on(self.collector_of(die)).is_some_and(|collection| collection.urgent) {
             return false;
         }
         if shared.ops[op].kind == Kind::Read {

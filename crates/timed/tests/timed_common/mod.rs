@@ -322,6 +322,7 @@ impl Observer for Checker {
         assert!(!std::mem::replace(&mut self.completed[number], true), "completed twice");
         let parts = request.queue_ns + request.blocked_ns + request.bus_ns + request.cell_ns;
         assert_eq!(parts, request.response_ns());
+        assert!(request.queue_ns <= request.response_ns(), "{request:?}");
         assert!(request.arrived_ns <= request.dispatched_ns);
         assert!(request.completed_ns >= self.last_completion, "time goes back");
         self.last_completion = request.completed_ns;

@@ -4,7 +4,7 @@
 
 use flashgc_drive::error::DriveError;
 
-use super::{Program, Scheduler};
+use super::{Program, Scheduler, Superblocks};
 use crate::collector::Goal;
 use crate::flash::Job;
 use crate::observer::Observer;
@@ -43,9 +43,9 @@ impl Scheduler {
             self.done = op;
             return Ok(true);
         }
+        let now = shared.now();
         let is_held = self.collector.is_under_way(plane) && !self.collector.gives_way();
         if is_held || !self.collector.lets_go(shared, op) {
-            let now = shared.now();
             self.superblocks().filling[plane as usize].blocked_since.get_or_insert(now);
             return Ok(false);
         }
@@ -57,9 +57,14 @@ impl Scheduler {
             }
             return Ok(has_begun);
         }
-        let last = self.superblocks().filling[plane as usize].last;
-        let superblocks = self.superblocks();
-        if last != NONE && superblocks.lines[last as usize].programs.len() > MOST_WAITING {
+        let Superblocks { lines, filling, .. } = self.superblocks();
+        let filling = &mut filling[plane as usize];
+        let last = filling.last.map(|die| &lines[die as usize]);
+        if let Some(line) = last.filter(|line| line.programs.len() > MOST_WAITING) {
+            match line.collects() {
+                true => drop(filling.blocked_since.get_or_insert(now)),
+                false => filling.is_free(now),
+            }
             return Ok(false);
         }
         self.leave_queue(shared, lead, op);
@@ -67,7 +72,7 @@ impl Scheduler {
         if self.put(shared, op)? {
             let ppn = shared.map.locate(page).expect("the page has just been written");
             let first = ppn - shared.map.unit_in_program(ppn);
-            self.program_is_full(shared, first, page, op);
+            self.program_is_full(shared, first, Some(page), op);
         } else {
             self.done = op;
         }
@@ -83,8 +88,7 @@ impl Scheduler {
         let superblocks = self.superblocks();
         superblocks.changes.remove(&op);
         let filling = &mut superblocks.filling[plane];
-        filling.blocked_ns = filling.blocked_until(now);
-        filling.blocked_since = None;
+        filling.is_free(now);
         shared.ops[op].blocked_ns = filling.blocked_ns - shared.ops[op].blocked_ns;
     }
 
@@ -94,27 +98,36 @@ impl Scheduler {
         for (op, die) in self.waiting.take_reads(&mut shared.ops, lead, page) {
             let held_ns = self.flash.die(die).held_until(shared.now());
             shared.ops[op].blocked_ns = held_ns - shared.ops[op].blocked_ns;
-            self.superblocks().at_hand.push_back(op);
+            let plane = shared.ops[op].plane as usize;
+            self.superblocks().filling[plane].at_hand.push_back(op);
             self.ready.add(lead);
         }
     }
 
     /// Lets a program of data of the host wait at its die. `op` waits for it, or [`NONE`] does. If the
     /// program is the last one of its stripe, lets the parity wait, too.
-    fn program_is_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: u32, op: u32) {
+    fn program_is_full<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        first: u32,
+        page: Option<u32>,
+        op: u32,
+    ) {
         let plane = shared.map.plane_of(first);
         let offset = shared.map.geometry().place_of(first).1;
         let superblocks = self.superblocks();
-        let (rows, order) = (superblocks.rows, shared.ops.sent());
-        superblocks.full.insert(first);
+        let (rows, order) = (superblocks.rows, shared.ops.sent().saturating_sub(1));
+        *superblocks.full.entry(first).or_default() += 1;
         let die = rows.die(plane, rows.member(offset));
-        superblocks.filling[plane as usize].last = die;
+        superblocks.filling[plane as usize].last = Some(die);
         let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true, NONE));
         // The die that is added last begins first: that of the data.
         for (die, is_parity, op) in [parity, Some((die, false, op))].into_iter().flatten() {
             let held_ns = self.flash.die(die).held_until(shared.now());
-            let program = Program { first, page, op, order, held_ns, collection: 0, is_parity };
             let superblocks = self.superblocks();
+            let (page, turn) = (page.filter(|_| !is_parity), superblocks.take_turn());
+            let program =
+                Program { first, page, op, order, turn, held_ns, collection: None, is_parity };
             superblocks.lines[die as usize].programs.push_back(program);
             superblocks.filling[plane as usize].left += 1;
             self.ready.add(die);
@@ -133,7 +146,7 @@ impl Scheduler {
         if !shared.ops[op].is_programmed {
             shared.ops[op].is_programmed = true;
             while let Some(first) = shared.map.program_host_data(plane) {
-                self.program_is_full(shared, first, 0, NONE);
+                self.program_is_full(shared, first, None, NONE);
             }
         }
         let waits = shared.ops[op].request != BUFFER;
@@ -170,6 +183,14 @@ impl Scheduler {
         }
     }
 
+    /// Notes that the old data of a partial write are at hand. From now on it waits for collections only.
+    pub(super) fn old_is_read<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
+        let (plane, now) = (shared.ops[op].plane as usize, shared.now());
+        let superblocks = self.superblocks();
+        superblocks.changes.insert(op, true);
+        shared.ops[op].blocked_ns = superblocks.filling[plane].blocked_until(now);
+    }
+
     /// Reads the old data of a partial write. If they have moved, the read waits at their new die, or
     /// is over if they are in memory. Always returns `true`.
     pub(super) fn begin_change<O: Observer>(
@@ -182,7 +203,7 @@ impl Scheduler {
         let place = shared.map.locate(shared.ops[op].page);
         let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
         let Some(ppn) = on_flash else {
-            self.superblocks().changes.insert(op, true);
+            self.old_is_read(shared, op);
             return Ok(true);
         };
         let now_on = self.superblocks().die_of(&*shared.map, ppn);

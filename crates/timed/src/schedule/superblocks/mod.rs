@@ -10,7 +10,7 @@
 mod filling;
 mod moving;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
@@ -31,16 +31,19 @@ struct Program {
     /// The place of its first unit in the map. For parity: of the first unit of the last program of its
     /// stripe.
     first: u32,
-    /// The page that was written last, for the observer.
-    page: u32,
+    /// The page that was written last, for the observer; `None` for parity and for a program that is
+    /// padded.
+    page: Option<u32>,
     /// The write that waits for the program, or [`NONE`].
     op: u32,
-    /// The number of operations sent to dies before the program was full.
+    /// The order of the last operation that was sent to a die before the program was full.
     order: u64,
+    /// The number of programs and erases of the drive that came to wait before.
+    turn: u64,
     /// The nanoseconds for which collections had held the die when the program was full.
     held_ns: u64,
-    /// The number of the collection that copies; 0 for data of the host.
-    collection: u64,
+    /// The number of the collection that copies; `None` for data of the host.
+    collection: Option<u64>,
     is_parity: bool,
 }
 
@@ -51,6 +54,16 @@ struct Erase {
     first: u32,
     /// The number of the collection.
     collection: u64,
+    /// The number of programs and erases of the drive that came to wait before.
+    turn: u64,
+}
+
+/// The kind of the next step of a collection on a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Erase,
+    Read,
+    Copy,
 }
 
 /// The jobs that wait at a die, and those that it has begun.
@@ -75,6 +88,8 @@ struct Line {
     /// The number of operations sent to dies when the last step of a collection began here, or when
     /// one came and none had waited.
     mark: u64,
+    /// The collection whose begin on this die was reported to the observer, and whose end was not.
+    told: Option<u64>,
 }
 
 impl Line {
@@ -82,13 +97,34 @@ impl Line {
     fn collects(&self) -> bool {
         !self.erases.is_empty() || !self.reads.is_empty() || !self.copies.is_empty()
     }
+
+    /// Returns the next step of a collection, if one waits. Programs that waited before an erase go
+    /// before it, and later ones after it. After a program a die reads as many pages as the `pages` of a
+    /// program, so that neither reads nor programs wait for the other.
+    fn next_step(&self, pages: u32) -> Option<Step> {
+        let copies = self.copies.front().map(|program| program.turn);
+        match self.erases.front() {
+            Some(erase) if copies.is_none_or(|turn| turn > erase.turn) => Some(Step::Erase),
+            Some(_) => Some(Step::Copy),
+            None if self.reads.is_empty() => copies.map(|_| Step::Copy),
+            None if copies.is_some() && self.reads_since >= pages => Some(Step::Copy),
+            None => Some(Step::Read),
+        }
+    }
+
+    /// Returns `true` if the first program of the host waited before the first erase.
+    fn programs_before_erase(&self) -> bool {
+        let erase = self.erases.front().map(|erase| erase.turn);
+        let program = self.programs.front().map(|program| program.turn);
+        erase.is_some_and(|erase| program.is_some_and(|program| program < erase))
+    }
 }
 
 /// The writes of the host to superblocks of a plane of the map.
-#[derive(Clone, Copy, Debug, Value)]
+#[derive(Clone, Debug, Default, Value)]
 struct Filling {
-    /// The die whose program the host filled last, or [`NONE`].
-    last: u32,
+    /// The die whose program the host filled last.
+    last: Option<u32>,
     /// The programs of data of the host that are full and not over.
     left: u32,
     /// The time since which the first write waits for a collection, in nanoseconds; `None` if it does
@@ -96,12 +132,20 @@ struct Filling {
     blocked_since: Option<u64>,
     /// The nanoseconds for which first writes have waited for collections before.
     blocked_ns: u64,
+    /// Reads whose data are in memory.
+    at_hand: VecDeque<u32>,
 }
 
 impl Filling {
     /// Returns the nanoseconds for which first writes have waited for collections until `now`.
     fn blocked_until(&self, now: u64) -> u64 {
         self.blocked_ns + self.blocked_since.map_or(0, |since| now - since)
+    }
+
+    /// Notes that from `now` on the first write does not wait for a collection.
+    fn is_free(&mut self, now: u64) {
+        self.blocked_ns = self.blocked_until(now);
+        self.blocked_since = None;
     }
 }
 
@@ -118,12 +162,13 @@ pub(super) struct Superblocks {
     /// The collection of each plane of the map.
     #[snapshot(table)]
     moving: Vec<Relocation>,
-    /// Reads whose data are in memory.
-    at_hand: VecDeque<u32>,
     /// Partial writes whose old data lie on flash, and whether these data are read.
     changes: HashMap<u32, bool>,
-    /// The programs that are full and not over, by the place of their first unit.
-    full: BTreeSet<u32>,
+    /// The programs that are full and not over, by the place of their first unit. A place may have
+    /// two, as its block may be written again while its old program waits.
+    full: HashMap<u32, u32>,
+    /// The number of programs and erases that have come to wait.
+    turns: u64,
 }
 
 /// A job that the host needs of a die.
@@ -139,15 +184,14 @@ impl Superblocks {
     pub(super) fn new(settings: &Settings) -> Option<Self> {
         let rows = Rows::new(&settings.hardware);
         let (dies, planes) = (settings.hardware.all_dies(), settings.hardware.all_planes());
-        let filling = Filling { last: NONE, left: 0, blocked_since: None, blocked_ns: 0 };
         rows.are_wide().then(|| Self {
             rows,
             lines: vec![Line::default(); dies as usize],
-            filling: vec![filling; planes as usize],
+            filling: vec![Filling::default(); planes as usize],
             moving: vec![Relocation::default(); planes as usize],
-            at_hand: VecDeque::new(),
             changes: HashMap::new(),
-            full: BTreeSet::new(),
+            full: HashMap::new(),
+            turns: 0,
         })
     }
 
@@ -178,17 +222,28 @@ impl Superblocks {
         };
         match (job, program) {
             (Job::Erase, _) => (None, line.erases.front().map(|erase| erase.collection)),
-            (job, Some(program)) if job.programs() => {
-                let page = Some(program.page).filter(|_| !program.is_parity);
-                (page, Some(program.collection))
-            }
+            (job, Some(program)) if job.programs() => (program.page, program.collection),
             _ => (None, None),
         }
     }
 
     /// Returns `true` if the program with the unit at `ppn` is full and not over.
     pub(super) fn holds(&self, map: &dyn Stepwise, ppn: u32) -> bool {
-        self.full.contains(&(ppn - map.unit_in_program(ppn)))
+        self.full.contains_key(&(ppn - map.unit_in_program(ppn)))
+    }
+}
+
+impl Superblocks {
+    /// Returns the next number of a program or an erase that comes to wait.
+    fn take_turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns - 1
+    }
+
+    /// Returns `true` if a collection is under way on a die.
+    pub(super) fn collects(&self, die: u32) -> bool {
+        let line = &self.lines[die as usize];
+        line.told.is_some() || line.collects()
     }
 }
 
@@ -212,7 +267,8 @@ impl Scheduler {
         let now = shared.now();
         shared.ops[op].plane = plane;
         shared.ops[op].order = order;
-        shared.ops[op].met_collection |= self.collector.is_under_way(plane);
+        shared.ops[op].met_collection |=
+            self.collector.is_under_way(plane) || self.superblocks().collects(lead);
         if kind == Kind::Flush {
             shared.ops[op].page = NONE; // no read of a page waits for it
         }
@@ -230,7 +286,7 @@ impl Scheduler {
         let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
         if on_flash.is_none() && !self.waiting.write_before(&shared.ops, lead, op) {
             shared.ops[op].blocked_ns = 0;
-            self.superblocks().at_hand.push_back(op);
+            self.superblocks().filling[plane as usize].at_hand.push_back(op);
             self.ready.add(lead);
             return;
         }
@@ -253,12 +309,12 @@ impl Scheduler {
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<bool, DriveError> {
-        if let Some(op) = self.superblocks().at_hand.pop_front() {
+        let plane = self.superblocks().rows.plane_of(die);
+        if let Some(op) = self.superblocks().filling[plane as usize].at_hand.pop_front() {
             shared.reads(op);
             self.done = op;
             return Ok(true);
         }
-        let plane = self.superblocks().rows.plane_of(die);
         if self.fill(shared, plane)? {
             return Ok(true);
         }
@@ -271,12 +327,21 @@ impl Scheduler {
                 self.begin_job(shared, die, |job| matches!(job, Some(Wanted::Read(_))))?
             }
             (job, Job::Idle) if job.programs() => {
-                let programs = |wanted: Option<Wanted>| matches!(wanted, Some(Wanted::Program));
-                self.begin_job(shared, die, programs)? || self.begin_next_copy(shared, die)?
+                let copies = self.next_step(die) == Some(Step::Copy);
+                self.begin_job(shared, die, |wanted| match wanted {
+                    Some(wanted) => matches!(wanted, Wanted::Program),
+                    None => copies,
+                })?
             }
             _ => false,
         };
         Ok(has_begun || self.suspends && self.suspend_for_reads(shared, die))
+    }
+
+    /// Returns the next step of a collection on a die, if one waits.
+    fn next_step(&mut self, die: u32) -> Option<Step> {
+        let pages = self.units_per_program / self.units_per_page;
+        self.superblocks().lines[die as usize].next_step(pages)
     }
 
     /// Begins the next job of a die, if it is one that `may` go: a job of the host, or `None` for a step
@@ -288,8 +353,12 @@ impl Scheduler {
         may: impl Fn(Option<Wanted>) -> bool,
     ) -> Result<bool, DriveError> {
         let wanted = self.next_of_host(shared, die);
-        let collects = self.superblocks().lines[die as usize].collects();
+        let line = &self.superblocks().lines[die as usize];
+        let (collects, waits) = (line.collects(), line.programs_before_erase());
+        let is_erase = self.next_step(die) == Some(Step::Erase);
         let job = match wanted {
+            // A block is erased after its last program.
+            _ if is_erase && waits => Some(Wanted::Program),
             Some((wanted, order)) if collects && !self.goes_first(shared, die, wanted, order) => {
                 None
             }
@@ -340,8 +409,9 @@ impl Scheduler {
         wanted: Wanted,
         order: u64,
     ) -> bool {
-        let erases = !self.superblocks().lines[die as usize].erases.is_empty();
-        if !self.collector.gives_way() || erases && matches!(wanted, Wanted::Program) {
+        let line = &self.superblocks().lines[die as usize];
+        let waits = !line.erases.is_empty() && !line.programs_before_erase();
+        if !self.collector.gives_way() || waits && matches!(wanted, Wanted::Program) {
             return false;
         }
         let head = self.waiting.oldest_write(die);
@@ -390,8 +460,10 @@ impl Scheduler {
         let block = |ppn| shared.map.geometry().place_of(ppn).0;
         let line = &mut self.superblocks().lines[die as usize];
         debug_assert!(
-            line.erases.iter().all(|erase| block(erase.first) != block(program.first)),
-            "a block is erased before it is programmed"
+            line.erases.iter().all(|erase| {
+                block(erase.first) != block(program.first) || erase.turn > program.turn
+            }),
+            "a block is erased between its old programs and its new ones"
         );
         line.programming.push_back(program);
         let cells_ns = self.time_at(shared, job, program.first);
@@ -423,31 +495,28 @@ impl Scheduler {
         job: Job,
     ) -> Result<u32, DriveError> {
         match job {
-            Job::Read(op) | Job::Buffer(op) | Job::Write(op) | Job::ModifyWrite(op) => {
-                if job.programs() {
-                    self.program_is_over(shared, die);
-                }
+            Job::Read(op) => {
                 shared.ops.share_times(op);
                 return Ok(op);
             }
-            Job::Program => {
+            Job::Write(op) => {
                 self.program_is_over(shared, die);
+                return Ok(op);
             }
-            Job::ModifyRead(op) => {
-                self.superblocks().changes.insert(op, true);
-            }
+            Job::Program => self.program_is_over(shared, die),
+            Job::ModifyRead(op) => self.old_is_read(shared, op),
             Job::CopyRead => self.page_is_read(shared, die)?,
             Job::CopyWrite => self.copies_are_programmed(shared, die)?,
-            Job::Erase => {
-                self.superblocks().lines[die as usize].erases.pop_front();
-            }
+            Job::Erase => self.block_is_erased(shared, die),
             Job::Suspend => {
                 let mark = shared.ops.sent();
                 if let Some(suspended) = self.flash.suspended_mut(die) {
                     suspended.mark = mark;
                 }
             }
-            Job::CopyAll | Job::Poll | Job::Idle => debug_assert!(false, "{job:?} on a superblock"),
+            Job::Buffer(_) | Job::ModifyWrite(_) | Job::CopyAll | Job::Poll | Job::Idle => {
+                debug_assert!(false, "{job:?} on a superblock");
+            }
         }
         Ok(NONE)
     }
@@ -457,8 +526,13 @@ impl Scheduler {
         let superblocks = self.superblocks();
         let line = &mut superblocks.lines[die as usize];
         let program = line.programming.pop_front().expect("a program is under way");
-        if !program.is_parity {
-            superblocks.full.remove(&program.first);
+        if !program.is_parity
+            && let Some(count) = superblocks.full.get_mut(&program.first)
+        {
+            *count -= 1;
+            if *count == 0 {
+                superblocks.full.remove(&program.first);
+            }
         }
         program
     }

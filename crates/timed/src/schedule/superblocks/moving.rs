@@ -11,7 +11,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::stepwise::Move;
 
 use super::filling::MOST_WAITING;
-use super::{Erase, Program, Scheduler};
+use super::{Erase, Program, Scheduler, Step};
 use crate::flash::Job;
 use crate::observer::{Observer, Source};
 use crate::ops::NONE;
@@ -88,7 +88,7 @@ impl Scheduler {
                 self.collector.count_copy(plane);
                 if shared.fills_its_program(ppn) {
                     let first = ppn - shared.map.unit_in_program(ppn);
-                    self.copies_are_full(shared, first, moving.page);
+                    self.copies_are_full(shared, first, Some(moving.page));
                 }
             }
         }
@@ -106,9 +106,13 @@ impl Scheduler {
             let Some(page) = shared.map.next_live_page(plane, next) else { return };
             let offset = shared.map.geometry().place_of(page).1;
             let die = rows.die(plane, rows.member(offset));
+            let at_hand = superblocks.holds(&*shared.map, page);
             let relocation = &mut superblocks.moving[plane as usize];
-            relocation.ahead.push_back((page, false));
+            relocation.ahead.push_back((page, at_hand));
             relocation.next = offset + shared.map.buffer().units_per_page;
+            if at_hand {
+                continue; // its program is not over, so the data are in the buffer
+            }
             let line = &mut superblocks.lines[die as usize];
             if !line.collects() {
                 line.mark = shared.ops.sent();
@@ -120,20 +124,22 @@ impl Scheduler {
 
     /// Lets a program of copies wait at its die, and the parity if the program is the last one of its
     /// stripe.
-    fn copies_are_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: u32) {
+    fn copies_are_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: Option<u32>) {
         let plane = shared.map.plane_of(first);
         let offset = shared.map.geometry().place_of(first).1;
-        let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
+        let collection = self.collector.on(plane).map(|collection| collection.number);
         let superblocks = self.superblocks();
         let (rows, order) = (superblocks.rows, shared.ops.sent());
-        superblocks.full.insert(first);
+        *superblocks.full.entry(first).or_default() += 1;
         let die = rows.die(plane, rows.member(offset));
         superblocks.moving[plane as usize].last = Some(die);
         let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
         for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
-            let program =
-                Program { first, page, op: NONE, order, held_ns: 0, collection, is_parity };
             let superblocks = self.superblocks();
+            let (op, turn) = (NONE, superblocks.take_turn());
+            let page = page.filter(|_| !is_parity);
+            let program =
+                Program { first, page, op, order, turn, held_ns: 0, collection, is_parity };
             let line = &mut superblocks.lines[die as usize];
             if !line.collects() {
                 line.mark = order;
@@ -154,7 +160,7 @@ impl Scheduler {
     ) -> Result<(), DriveError> {
         let is_protected = shared.map.buffer().is_protected;
         while !is_protected && let Some(first) = shared.map.program_copies(plane) {
-            self.copies_are_full(shared, first, 0);
+            self.copies_are_full(shared, first, None);
         }
         let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
         let victim = shared.map.victim(plane);
@@ -166,12 +172,13 @@ impl Scheduler {
         }
         relocation.ahead.clear();
         for die in superblocks.rows.dies(plane) {
+            let turn = superblocks.take_turn();
             let line = &mut superblocks.lines[die as usize];
             line.reads.clear(); // pages that have died need no read
             if !line.collects() {
                 line.mark = shared.ops.sent();
             }
-            line.erases.push_back(Erase { first, collection });
+            line.erases.push_back(Erase { first, collection, turn });
             ready.add(die);
         }
         self.collector.erases(plane);
@@ -182,59 +189,81 @@ impl Scheduler {
         }
     }
 
-    /// Begins the next step of a collection that waits at a die. An erase goes after the copies of its
-    /// collection, and before later ones. After a program a die reads as many pages as a program has, so
-    /// that neither reads nor programs wait for the other.
+    /// Begins the next step of a collection that waits at a die.
     pub(super) fn begin_step<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
     ) -> Result<(), DriveError> {
-        let pages = self.units_per_program / self.units_per_page;
+        let step = self.next_step(die);
+        self.tell_begin(shared, die);
         let line = &mut self.superblocks().lines[die as usize];
         line.mark = shared.ops.sent();
-        let copies = line.copies.front().map(|program| program.collection);
-        match line.erases.front().copied() {
-            Some(erase) if copies.is_none_or(|copies| copies > erase.collection) => {
-                let cells_ns = self.time_at(shared, Job::Erase, erase.first);
+        match step {
+            None => Ok(()),
+            Some(Step::Copy) => self.begin_next_copy(shared, die),
+            Some(Step::Erase) => {
+                let first = line.erases.front().map_or(0, |erase| erase.first);
+                let cells_ns = self.time_at(shared, Job::Erase, first);
                 let Shared { clock, ops, .. } = shared;
                 self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
-                return Ok(());
+                Ok(())
             }
-            None if copies.is_none() || line.reads_since < pages => {}
-            _ => return self.begin_next_copy(shared, die).map(drop),
+            Some(Step::Read) => {
+                let page = line.reads.pop_front().expect("a page is to be read");
+                line.reads_since += 1;
+                line.reading.push_back(page);
+                let units = shared.map.units_to_read(page);
+                if units == 0 {
+                    return self.page_is_read(shared, die); // all its data have died
+                }
+                let cells_ns = self.time_at(shared, Job::CopyRead, page);
+                self.flash.set_copy_units(die, units);
+                let Shared { clock, ops, .. } = shared;
+                self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
+                Ok(())
+            }
         }
-        let Some(page) = line.reads.pop_front() else {
-            return self.begin_next_copy(shared, die).map(drop);
-        };
-        line.reads_since += 1;
-        line.reading.push_back(page);
-        let units = shared.map.units_to_read(page);
-        if units == 0 {
-            return self.page_is_read(shared, die); // all its data have died
-        }
-        let cells_ns = self.time_at(shared, Job::CopyRead, page);
-        self.flash.set_copy_units(die, units);
-        let Shared { clock, ops, .. } = shared;
-        self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
-        Ok(())
     }
 
-    /// Begins the next program of copies that waits at a die. Returns `true` if there was one.
-    pub(super) fn begin_next_copy<O: Observer>(
+    /// Reports to the observer that a collection begins on a die, with its first step there.
+    fn tell_begin<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
+        let superblocks = self.superblocks.as_ref().expect("superblocks join dies");
+        let plane = superblocks.rows.plane_of(die);
+        let line = &superblocks.lines[die as usize];
+        if line.told.is_some() {
+            return;
+        }
+        // The copies and the erase of a collection may begin after it is over for the map.
+        let erase = line.erases.front().map(|erase| erase.collection);
+        let now = || self.collector.on(plane).map(|collection| collection.number);
+        let Some(number) = erase.or_else(now) else { return };
+        shared.observer.collection(shared.clock.now(), die, number, true);
+        self.superblocks().lines[die as usize].told = Some(number);
+    }
+
+    /// Notes that a die has erased its block of a victim: the collection is over there.
+    pub(super) fn block_is_erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
+        let line = &mut self.superblocks().lines[die as usize];
+        line.erases.pop_front();
+        if let Some(number) = line.told.take() {
+            shared.observer.collection(shared.clock.now(), die, number, false);
+        }
+    }
+
+    /// Begins the next program of copies that waits at a die.
+    fn begin_next_copy<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
-    ) -> Result<bool, DriveError> {
+    ) -> Result<(), DriveError> {
         let superblocks = self.superblocks();
         let plane = superblocks.rows.plane_of(die);
-        let Some(program) = superblocks.lines[die as usize].copies.pop_front() else {
-            return Ok(false);
-        };
-        superblocks.lines[die as usize].reads_since = 0;
+        let line = &mut superblocks.lines[die as usize];
+        let program = line.copies.pop_front().expect("a program of copies waits");
+        line.reads_since = 0;
         self.begin_program(shared, die, program, Job::CopyWrite);
-        self.go_on_moving(shared, plane)?;
-        Ok(true)
+        self.go_on_moving(shared, plane)
     }
 
     /// Notes that a die has read a page for the collection.
