@@ -25,8 +25,8 @@ OPTIONS: Mapping[str, str] = {
         "warmup", "writes", "collections", "requests", "passes", "until", "runs", "seed", "jobs",
         # The timed drive.
         "kind", "device", "channels", "ways", "dies", "planes", "striping", "scheduling",
-        "superblock", "program", "parity", "slc", "slc_times", "multi_plane", "cache_commands", "write_pacing",
-        "write_cache", "queue_depth", "gc_domain", "gc_low", "gc_high", "gc_hard",
+        "superblock", "program", "parity", "slc", "slc_times", "multi_plane", "cache_commands",
+        "write_pacing", "write_cache", "queue_depth", "gc_domain", "gc_low", "gc_high", "gc_hard",
         "preemption", "suspend", "victim_search_time",
         "preemption_poll_time", "copy_back", "gc_holds_domain", "idle", "arrivals",
         "rate_scale", "disorder", "resolution", "flush_after",
