@@ -39,7 +39,11 @@ FEATURES: tuple[Options, ...] = (
     {"placement": "dac:regions=2"},
     {"placement": "fdp:handles=2", "streams": "FILE"},
     {"placement": "oracle:classes=2"},
+    {"placement": "sepbit"},
     {"streams": "FILE"},
+    {"superblock": "dies=4,planes=1"},
+    {"parity": "1/4", "superblock": "dies=4,planes=1"},
+    {"program": "one-shot:pages=2"},
     {"wear_levelling": "static:threshold=50,interval=10"},
     {"endurance": "1000"},
     {"host_cache": "page-cache:size=64KiB"},
@@ -50,6 +54,11 @@ FEATURES: tuple[Options, ...] = (
     {"write_cache": "64KiB"},
     {"copy_back": "yes"},
     {"preemption": "pgc+merge"},
+    {"preemption": "suspend"},
+    {"write_pacing": "yes", "preemption": "pgc", "gc_low": "3"},
+    {"cache_commands": "yes"},
+    {"idle": "below=4,after=1ms"},
+    {"gc_hard": "1"},
     {"flush_after": "1ms", "mapping_unit": "1KiB"},
     {"arrivals": "dependent", "source": "TRACE"},
     {"tenant": ["name=a; workload=uniform; space=50%", "name=b; workload=uniform; space=50%"]},
@@ -86,7 +95,8 @@ def _counting(options: Options) -> None:
 
 
 def _timed(options: Options) -> None:
-    _simulated({**options, "kind": "timed", "requests": 10, "times": TIMES})
+    dies = 4 if "superblock" in options else 1
+    _simulated({**options, "kind": "timed", "dies": dies, "requests": 10, "times": TIMES})
 
 
 def _stored(options: Options) -> None:
