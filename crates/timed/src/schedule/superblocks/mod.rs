@@ -38,7 +38,7 @@ struct Program {
     op: u32,
     /// The order of the last operation that was sent to a die before the program was full.
     order: u64,
-    /// The number of programs and erases of the drive that came to wait before.
+    /// The number of programs and erases of the drive that began to wait before.
     turn: u64,
     /// The nanoseconds for which collections had held the die when the program was full.
     held_ns: u64,
@@ -54,7 +54,7 @@ struct Erase {
     first: u32,
     /// The number of the collection.
     collection: u64,
-    /// The number of programs and erases of the drive that came to wait before.
+    /// The number of programs and erases of the drive that began to wait before.
     turn: u64,
 }
 
@@ -167,7 +167,7 @@ pub(super) struct Superblocks {
     /// The programs that are full and not over, by the place of their first unit. A place may have
     /// two, as its block may be written again while its old program waits.
     full: HashMap<u32, u32>,
-    /// The number of programs and erases that have come to wait.
+    /// The number of programs and erases that have begun to wait.
     turns: u64,
 }
 
@@ -231,10 +231,8 @@ impl Superblocks {
     pub(super) fn holds(&self, map: &dyn Stepwise, ppn: u32) -> bool {
         self.full.contains_key(&(ppn - map.unit_in_program(ppn)))
     }
-}
 
-impl Superblocks {
-    /// Returns the next number of a program or an erase that comes to wait.
+    /// Returns the number of the next program or erase that waits.
     fn take_turn(&mut self) -> u64 {
         self.turns += 1;
         self.turns - 1
