@@ -203,7 +203,15 @@ impl Scheduler {
             None => Ok(()),
             Some(Step::Copy) => self.begin_next_copy(shared, die),
             Some(Step::Erase) => {
-                let first = line.erases.front().map_or(0, |erase| erase.first);
+                let erase = *line.erases.front().expect("an erase waits");
+                let block = |ppn| shared.map.geometry().place_of(ppn).0;
+                debug_assert!(
+                    line.programs.iter().chain(&line.copies).all(|program| {
+                        program.turn > erase.turn || block(program.first) != block(erase.first)
+                    }),
+                    "a block is erased after its last program"
+                );
+                let first = erase.first;
                 let cells_ns = self.time_at(shared, Job::Erase, first);
                 let Shared { clock, ops, .. } = shared;
                 self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
