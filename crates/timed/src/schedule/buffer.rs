@@ -157,7 +157,13 @@ impl Scheduler {
 
     /// Returns `true` if the data of `page` are in the cells, and not in the page buffer.
     pub(super) fn is_on_flash<O: Observer>(&self, shared: &Shared<O>, page: u32) -> bool {
-        shared.map.locate(page).is_some_and(|ppn| !self.is_buffered(shared, ppn))
+        self.place_on_flash(shared, page).is_some()
+    }
+
+    /// Returns the place of the data of `page` in the cells. `None` if they are in the page buffer, or
+    /// the page has none.
+    pub(super) fn place_on_flash<O: Observer>(&self, shared: &Shared<O>, page: u32) -> Option<u32> {
+        shared.map.locate(page).filter(|&ppn| !self.is_buffered(shared, ppn))
     }
 
     /// Programs one of the flash pages in the buffer that have host data, for the flush `op`.

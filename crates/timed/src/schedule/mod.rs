@@ -353,14 +353,7 @@ impl Scheduler {
             Job::CopyWrite => return Ok(self.collector.page_is_moved(ops, die, held_ns)),
             Job::ModifyRead(op) => return self.write_back(shared, die, op),
             Job::Erase => self.erased(shared, die)?,
-            Job::Suspend => {
-                // Operations that wait already go before the suspended job continues; later ones do
-                // not.
-                let mark = shared.ops.sent();
-                if let Some(suspended) = self.flash.suspended_mut(die) {
-                    suspended.mark = mark;
-                }
-            }
+            Job::Suspend => self.is_suspended(shared, die),
             Job::CopyAll => debug_assert!(false, "it ends with its chain"),
             Job::Program => debug_assert!(false, "a die without superblocks has none"),
             Job::Poll | Job::Idle => {}

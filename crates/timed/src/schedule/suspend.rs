@@ -66,7 +66,11 @@ impl Scheduler {
         if self.flash.die(die).suspended.is_some() {
             return false;
         }
-        for op in [self.waiting.oldest_read(die), self.waiting.oldest_write(die)] {
+        let waiting = match self.superblocks.is_some() {
+            true => [self.waiting.first_read(&shared.ops, die, u64::MAX).unwrap_or(NONE), NONE],
+            false => [self.waiting.oldest_read(die), self.waiting.oldest_write(die)],
+        };
+        for op in waiting {
             if op != NONE && self.flash.die(die).suspended.is_none() {
                 self.suspend_for(shared, die, op);
             }
@@ -96,6 +100,30 @@ impl Scheduler {
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
+    /// Notes that the job of a die is suspended now. Operations that wait already go before it goes on;
+    /// later ones do not.
+    pub(super) fn is_suspended<O: Observer>(&mut self, shared: &Shared<O>, die: u32) {
+        if let Some(suspended) = self.flash.suspended_mut(die) {
+            suspended.mark = shared.ops.sent();
+        }
+    }
+
+    /// Returns the next operation that a die may serve while `job` is suspended, among those whose order
+    /// is below `before`. A die of superblocks over several dies serves only reads.
+    fn next_while_suspended<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        job: Job,
+        before: u64,
+    ) -> Option<u32> {
+        if self.superblocks.is_some() {
+            return self.waiting.first_read(&shared.ops, die, before);
+        }
+        let through = Through { before, ..Through::ALL };
+        self.next_for(shared, die, Allowed { reads: true, writes: job == Job::Erase, through })
+    }
+
     /// Chooses the next job of an idle die with a suspended job. First the die serves the
     /// operations that waited when the job was suspended. Then it serves later ones, if the rule of
     /// suspension allows it, or continues the job.
@@ -106,13 +134,11 @@ impl Scheduler {
     ) -> Result<bool, DriveError> {
         let Some(suspended) = self.flash.die(die).suspended else { return Ok(false) };
         let Suspended { job, times, mark, .. } = suspended;
-        let allowed = |before: u64| Allowed {
-            reads: true,
-            writes: job == Job::Erase,
-            through: Through { before, ..Through::ALL },
-        };
-        if let Some(op) = self.next_for(shared, die, allowed(mark)) {
-            return self.start(shared, die, op);
+        if let Some(op) = self.next_while_suspended(shared, die, job, mark) {
+            return match self.superblocks.is_some() {
+                true => self.begin_read(shared, die, op),
+                false => self.start(shared, die, op),
+            };
         }
         let is_in_time = suspended.until(shared.now()) < self.suspend.longest_ns;
         let more = match self.suspend.counted {
@@ -120,12 +146,12 @@ impl Scheduler {
             Counted::Requests => Some(1).filter(|_| times < self.suspend.most),
         };
         if let Some(more) = more.filter(|_| is_in_time)
-            && self.next_for(shared, die, allowed(u64::MAX)).is_some()
+            && self.next_while_suspended(shared, die, job, u64::MAX).is_some()
         {
             if let Some(suspended) = self.flash.suspended_mut(die) {
                 suspended.times += more;
-                suspended.mark = shared.ops.sent();
             }
+            self.is_suspended(shared, die);
             return Ok(true);
         }
         self.flash.resume(&mut shared.clock, die);

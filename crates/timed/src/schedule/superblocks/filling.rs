@@ -4,7 +4,7 @@
 
 use flashgc_drive::error::DriveError;
 
-use super::{Program, Scheduler, Superblocks};
+use super::{Scheduler, Superblocks};
 use crate::collector::Goal;
 use crate::flash::Job;
 use crate::observer::Observer;
@@ -72,7 +72,7 @@ impl Scheduler {
         if self.put(shared, op)? {
             let ppn = shared.map.locate(page).expect("the page has just been written");
             let first = ppn - shared.map.unit_in_program(ppn);
-            self.program_is_full(shared, first, Some(page), op);
+            self.program_is_full(shared, first, Some(page), op, None);
         } else {
             self.done = op;
         }
@@ -104,36 +104,6 @@ impl Scheduler {
         }
     }
 
-    /// Lets a program of data of the host wait at its die. `op` waits for it, or [`NONE`] does. If the
-    /// program is the last one of its stripe, lets the parity wait, too.
-    fn program_is_full<O: Observer>(
-        &mut self,
-        shared: &Shared<O>,
-        first: u32,
-        page: Option<u32>,
-        op: u32,
-    ) {
-        let plane = shared.map.plane_of(first);
-        let offset = shared.map.geometry().place_of(first).1;
-        let superblocks = self.superblocks();
-        let (rows, order) = (superblocks.rows, shared.ops.sent().saturating_sub(1));
-        *superblocks.full.entry(first).or_default() += 1;
-        let die = rows.die(plane, rows.member(offset));
-        superblocks.filling[plane as usize].last = Some(die);
-        let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true, NONE));
-        // The die that is added last begins first: that of the data.
-        for (die, is_parity, op) in [parity, Some((die, false, op))].into_iter().flatten() {
-            let held_ns = self.flash.die(die).held_until(shared.now());
-            let superblocks = self.superblocks();
-            let (page, turn) = (page.filter(|_| !is_parity), superblocks.take_turn());
-            let program =
-                Program { first, page, op, order, turn, held_ns, collection: None, is_parity };
-            superblocks.lines[die as usize].programs.push_back(program);
-            superblocks.filling[plane as usize].left += 1;
-            self.ready.add(die);
-        }
-    }
-
     /// Programs the data of the host that wait in the page buffer of `plane`, for the flush `op`. The
     /// flush is done when all programs of the host's data are over; a flush that nothing waits for is
     /// done at once. Returns `true` if it is done.
@@ -146,7 +116,7 @@ impl Scheduler {
         if !shared.ops[op].is_programmed {
             shared.ops[op].is_programmed = true;
             while let Some(first) = shared.map.program_host_data(plane) {
-                self.program_is_full(shared, first, None, NONE);
+                self.program_is_full(shared, first, None, NONE, None);
             }
         }
         let waits = shared.ops[op].request != BUFFER;
@@ -161,8 +131,7 @@ impl Scheduler {
 
     /// Lets the old data of a partial write be read, if they lie on flash.
     pub(super) fn read_old<O: Observer>(&mut self, shared: &Shared<O>, op: u32) {
-        let place = shared.map.locate(shared.ops[op].page);
-        let Some(ppn) = place.filter(|&ppn| !self.is_buffered(shared, ppn)) else { return };
+        let Some(ppn) = self.place_on_flash(shared, shared.ops[op].page) else { return };
         let superblocks = self.superblocks();
         let die = superblocks.die_of(&*shared.map, ppn);
         superblocks.changes.insert(op, false);
@@ -200,9 +169,7 @@ impl Scheduler {
         op: u32,
     ) -> Result<bool, DriveError> {
         self.superblocks().lines[die as usize].changes.pop_front();
-        let place = shared.map.locate(shared.ops[op].page);
-        let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
-        let Some(ppn) = on_flash else {
+        let Some(ppn) = self.place_on_flash(shared, shared.ops[op].page) else {
             self.old_is_read(shared, op);
             return Ok(true);
         };
@@ -213,9 +180,7 @@ impl Scheduler {
             return Ok(true);
         }
         shared.notes_read(op);
-        let cells_ns = self.time_at(shared, Job::ModifyRead(op), ppn);
-        let Shared { clock, ops, .. } = shared;
-        self.flash.begin_in_cells(clock, ops, die, Job::ModifyRead(op), cells_ns);
+        self.begin_at(shared, die, Job::ModifyRead(op), ppn);
         Ok(true)
     }
 }

@@ -18,8 +18,8 @@ use flashgc_ftl::Stepwise;
 use hashbrown::HashMap;
 
 use super::Scheduler;
-use crate::config::{Counted, Rows, Scheduling, Settings};
-use crate::flash::{Die, Job, Site, Suspended};
+use crate::config::{Rows, Scheduling, Settings};
+use crate::flash::{Die, Job, Site};
 use crate::observer::{Observer, Place};
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
@@ -58,14 +58,6 @@ struct Erase {
     turn: u64,
 }
 
-/// The kind of the next step of a collection on a die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Erase,
-    Read,
-    Copy,
-}
-
 /// The jobs that wait at a die, and those that it has begun.
 #[derive(Clone, Debug, Default, Value)]
 struct Line {
@@ -101,14 +93,21 @@ impl Line {
     /// Returns the next step of a collection, if one waits. Programs that waited before an erase go
     /// before it, and later ones after it. After a program a die reads as many pages as the `pages` of a
     /// program, so that neither reads nor programs wait for the other.
-    fn next_step(&self, pages: u32) -> Option<Step> {
+    fn next_step(&self, pages: u32) -> Option<Job> {
         let copies = self.copies.front().map(|program| program.turn);
         match self.erases.front() {
-            Some(erase) if copies.is_none_or(|turn| turn > erase.turn) => Some(Step::Erase),
-            Some(_) => Some(Step::Copy),
-            None if self.reads.is_empty() => copies.map(|_| Step::Copy),
-            None if copies.is_some() && self.reads_since >= pages => Some(Step::Copy),
-            None => Some(Step::Read),
+            Some(erase) if copies.is_none_or(|turn| turn > erase.turn) => Some(Job::Erase),
+            Some(_) => Some(Job::CopyWrite),
+            None if self.reads.is_empty() => copies.map(|_| Job::CopyWrite),
+            None if copies.is_some() && self.reads_since >= pages => Some(Job::CopyWrite),
+            None => Some(Job::CopyRead),
+        }
+    }
+
+    /// Notes that a step of a collection comes, after `sent` operations were sent to dies.
+    fn awaits(&mut self, sent: u64) {
+        if !self.collects() {
+            self.mark = sent;
         }
     }
 
@@ -280,8 +279,7 @@ impl Scheduler {
             self.ready.add(lead);
             return;
         }
-        let place = shared.map.locate(page);
-        let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
+        let on_flash = self.place_on_flash(shared, page);
         if on_flash.is_none() && !self.waiting.write_before(&shared.ops, lead, op) {
             shared.ops[op].blocked_ns = 0;
             self.superblocks().filling[plane as usize].at_hand.push_back(op);
@@ -318,14 +316,14 @@ impl Scheduler {
         }
         let Die { cells, bus, suspended, .. } = self.flash.die(die);
         let has_begun = match (cells.job, bus.job) {
-            (Job::Idle, Job::Idle) if suspended.is_some() => self.go_on_suspended(shared, die)?,
+            (Job::Idle, Job::Idle) if suspended.is_some() => self.while_suspended(shared, die)?,
             (Job::Idle, Job::Idle) => self.begin_job(shared, die, |_| true)?,
             _ if !self.cache_commands || suspended.is_some() => false,
             (Job::Idle, Job::Read(_)) if !bus.command && !self.flash.has_commands() => {
                 self.begin_job(shared, die, |job| matches!(job, Some(Wanted::Read(_))))?
             }
             (job, Job::Idle) if job.programs() => {
-                let copies = self.next_step(die) == Some(Step::Copy);
+                let copies = self.next_step(die) == Some(Job::CopyWrite);
                 self.begin_job(shared, die, |wanted| match wanted {
                     Some(wanted) => matches!(wanted, Wanted::Program),
                     None => copies,
@@ -333,11 +331,11 @@ impl Scheduler {
             }
             _ => false,
         };
-        Ok(has_begun || self.suspends && self.suspend_for_reads(shared, die))
+        Ok(has_begun || self.suspends && self.suspend_for_those_that_wait(shared, die))
     }
 
     /// Returns the next step of a collection on a die, if one waits.
-    fn next_step(&mut self, die: u32) -> Option<Step> {
+    fn next_step(&mut self, die: u32) -> Option<Job> {
         let pages = self.units_per_program / self.units_per_page;
         self.superblocks().lines[die as usize].next_step(pages)
     }
@@ -353,7 +351,7 @@ impl Scheduler {
         let wanted = self.next_of_host(shared, die);
         let line = &self.superblocks().lines[die as usize];
         let (collects, waits) = (line.collects(), line.programs_before_erase());
-        let is_erase = self.next_step(die) == Some(Step::Erase);
+        let is_erase = self.next_step(die) == Some(Job::Erase);
         let job = match wanted {
             // A block is erased after its last program.
             _ if is_erase && waits => Some(Wanted::Program),
@@ -398,8 +396,9 @@ impl Scheduler {
     }
 
     /// Returns `true` if a job of the host whose order is `order` goes before the steps of a collection
-    /// that wait at `die`. A program waits for erases, as it may need the erased block. While a write waits for a block, only jobs go first that waited when the
-    /// last step began here: so the collection makes progress.
+    /// that wait at `die`. A program waits for erases, as it may need the erased block. While a write
+    /// waits for a block, only jobs go first that waited when the last step began here: so the collection
+    /// makes progress.
     fn goes_first<O: Observer>(
         &mut self,
         shared: &Shared<O>,
@@ -423,14 +422,13 @@ impl Scheduler {
 
     /// Serves a read that waits at a die. If its data have moved, it waits at their new die instead, or
     /// is done if they are in memory.
-    fn begin_read<O: Observer>(
+    pub(super) fn begin_read<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         die: u32,
         op: u32,
     ) -> Result<bool, DriveError> {
-        let place = shared.map.locate(shared.ops[op].page);
-        let on_flash = place.filter(|&ppn| !self.is_buffered(shared, ppn));
+        let on_flash = self.place_on_flash(shared, shared.ops[op].page);
         let now_on = on_flash.map(|ppn| self.superblocks().die_of(&*shared.map, ppn));
         match now_on.filter(|&other| other != die) {
             None => self.start(shared, die, op),
@@ -440,6 +438,55 @@ impl Scheduler {
                 self.ready.add(other);
                 Ok(true)
             }
+        }
+    }
+
+    /// Lets a program that is full wait at its die: of data of the host, for which `op` waits or
+    /// [`NONE`] does, or of copies of a `collection`. If it is the last one of its stripe, lets the parity
+    /// wait, too.
+    fn program_is_full<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        first: u32,
+        page: Option<u32>,
+        op: u32,
+        collection: Option<u64>,
+    ) {
+        let plane = shared.map.plane_of(first);
+        let offset = shared.map.geometry().place_of(first).1;
+        let Self { superblocks: Some(superblocks), ready, flash, .. } = self else { return };
+        let Superblocks { rows, lines, filling, moving, full, turns, .. } = superblocks;
+        let (filling, moving) = (&mut filling[plane as usize], &mut moving[plane as usize]);
+        *full.entry(first).or_default() += 1;
+        let die = rows.die(plane, rows.member(offset));
+        match collection {
+            Some(_) => moving.last = Some(die),
+            None => filling.last = Some(die),
+        }
+        let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
+        // The die that is added last begins first: that of the data.
+        for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
+            let program = Program {
+                first,
+                page: page.filter(|_| !is_parity),
+                op: if is_parity { NONE } else { op },
+                order: shared.ops.sent().saturating_sub(1),
+                turn: *turns,
+                held_ns: flash.die(die).held_until(shared.now()),
+                collection,
+                is_parity,
+            };
+            *turns += 1;
+            let line = &mut lines[die as usize];
+            if collection.is_some() {
+                line.awaits(shared.ops.sent());
+                line.copies.push_back(program);
+                moving.copies += 1;
+            } else {
+                line.programs.push_back(program);
+                filling.left += 1;
+            }
+            ready.add(die);
         }
     }
 
@@ -467,6 +514,12 @@ impl Scheduler {
         let cells_ns = self.time_at(shared, job, program.first);
         let units = self.units_per_program.into();
         self.flash.begin_on_bus(&mut shared.clock, &mut shared.ops, die, job, units, cells_ns);
+    }
+
+    /// Begins a job that starts in the cells, at the place `ppn`.
+    fn begin_at<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, job: Job, ppn: u32) {
+        let cells_ns = self.time_at(shared, job, ppn);
+        self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
     }
 
     /// Returns the time that the cells work on a job at the place `ppn`, in nanoseconds.
@@ -506,12 +559,7 @@ impl Scheduler {
             Job::CopyRead => self.page_is_read(shared, die)?,
             Job::CopyWrite => self.copies_are_programmed(shared, die)?,
             Job::Erase => self.block_is_erased(shared, die),
-            Job::Suspend => {
-                let mark = shared.ops.sent();
-                if let Some(suspended) = self.flash.suspended_mut(die) {
-                    suspended.mark = mark;
-                }
-            }
+            Job::Suspend => self.is_suspended(shared, die),
             Job::Buffer(_) | Job::ModifyWrite(_) | Job::CopyAll | Job::Poll | Job::Idle => {
                 debug_assert!(false, "{job:?} on a superblock");
             }
@@ -540,47 +588,5 @@ impl Scheduler {
         let program = self.end_program(die);
         let plane = shared.map.plane_of(program.first) as usize;
         self.superblocks().filling[plane].left -= 1;
-    }
-
-    /// Suspends the job of a die's cells for a read that waits there, if the rule of suspension allows
-    /// it. Returns `true` if it did.
-    fn suspend_for_reads<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> bool {
-        if self.flash.die(die).suspended.is_some() {
-            return false;
-        }
-        if let Some(op) = self.waiting.first_read(&shared.ops, die, u64::MAX) {
-            self.suspend_for(shared, die, op);
-        }
-        self.flash.die(die).suspended.is_some()
-    }
-
-    /// Chooses the next job of an idle die with a suspended job: reads that waited when the job was
-    /// suspended, then later ones, if the rule of suspension allows it, or the rest of the job.
-    fn go_on_suspended<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        die: u32,
-    ) -> Result<bool, DriveError> {
-        let Some(suspended) = self.flash.die(die).suspended else { return Ok(false) };
-        let Suspended { times, mark, .. } = suspended;
-        if let Some(op) = self.waiting.first_read(&shared.ops, die, mark) {
-            return self.begin_read(shared, die, op);
-        }
-        let is_in_time = suspended.until(shared.now()) < self.suspend.longest_ns;
-        let more = match self.suspend.counted {
-            Counted::Suspensions => Some(0),
-            Counted::Requests => Some(1).filter(|_| times < self.suspend.most),
-        };
-        if let Some(more) = more.filter(|_| is_in_time)
-            && self.waiting.first_read(&shared.ops, die, u64::MAX).is_some()
-        {
-            if let Some(suspended) = self.flash.suspended_mut(die) {
-                suspended.times += more;
-                suspended.mark = shared.ops.sent();
-            }
-            return Ok(true);
-        }
-        self.flash.resume(&mut shared.clock, die);
-        Ok(true)
     }
 }

@@ -11,7 +11,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::stepwise::Move;
 
 use super::filling::MOST_WAITING;
-use super::{Erase, Program, Scheduler, Step};
+use super::{Erase, Scheduler};
 use crate::flash::Job;
 use crate::observer::{Observer, Source};
 use crate::ops::NONE;
@@ -31,9 +31,9 @@ pub(super) struct Relocation {
     /// The page that gets its new place next, if it is known.
     moving: Option<Move>,
     /// The die whose program was filled last with copies.
-    last: Option<u32>,
+    pub(super) last: Option<u32>,
     /// The programs of copies and their parity that are full and not over.
-    copies: u32,
+    pub(super) copies: u32,
 }
 
 impl Scheduler {
@@ -88,7 +88,8 @@ impl Scheduler {
                 self.collector.count_copy(plane);
                 if shared.fills_its_program(ppn) {
                     let first = ppn - shared.map.unit_in_program(ppn);
-                    self.copies_are_full(shared, first, Some(moving.page));
+                    let number = self.collector.on(plane).map(|collection| collection.number);
+                    self.program_is_full(shared, first, Some(moving.page), NONE, number);
                 }
             }
         }
@@ -114,39 +115,9 @@ impl Scheduler {
                 continue; // its program is not over, so the data are in the buffer
             }
             let line = &mut superblocks.lines[die as usize];
-            if !line.collects() {
-                line.mark = shared.ops.sent();
-            }
+            line.awaits(shared.ops.sent());
             line.reads.push_back(page);
             ready.add(die);
-        }
-    }
-
-    /// Lets a program of copies wait at its die, and the parity if the program is the last one of its
-    /// stripe.
-    fn copies_are_full<O: Observer>(&mut self, shared: &Shared<O>, first: u32, page: Option<u32>) {
-        let plane = shared.map.plane_of(first);
-        let offset = shared.map.geometry().place_of(first).1;
-        let collection = self.collector.on(plane).map(|collection| collection.number);
-        let superblocks = self.superblocks();
-        let (rows, order) = (superblocks.rows, shared.ops.sent());
-        *superblocks.full.entry(first).or_default() += 1;
-        let die = rows.die(plane, rows.member(offset));
-        superblocks.moving[plane as usize].last = Some(die);
-        let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
-        for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
-            let superblocks = self.superblocks();
-            let (op, turn) = (NONE, superblocks.take_turn());
-            let page = page.filter(|_| !is_parity);
-            let program =
-                Program { first, page, op, order, turn, held_ns: 0, collection, is_parity };
-            let line = &mut superblocks.lines[die as usize];
-            if !line.collects() {
-                line.mark = order;
-            }
-            line.copies.push_back(program);
-            superblocks.moving[plane as usize].copies += 1;
-            self.ready.add(die);
         }
     }
 
@@ -158,11 +129,11 @@ impl Scheduler {
         shared: &mut Shared<O>,
         plane: u32,
     ) -> Result<(), DriveError> {
+        let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
         let is_protected = shared.map.buffer().is_protected;
         while !is_protected && let Some(first) = shared.map.program_copies(plane) {
-            self.copies_are_full(shared, first, None);
+            self.program_is_full(shared, first, None, NONE, Some(collection));
         }
-        let collection = self.collector.on(plane).map_or(0, |collection| collection.number);
         let victim = shared.map.victim(plane);
         let first = victim.map_or(0, |block| shared.map.geometry().ppn(block, 0));
         let Self { superblocks: Some(superblocks), ready, .. } = self else { return Ok(()) };
@@ -175,9 +146,7 @@ impl Scheduler {
             let turn = superblocks.take_turn();
             let line = &mut superblocks.lines[die as usize];
             line.reads.clear(); // pages that have died need no read
-            if !line.collects() {
-                line.mark = shared.ops.sent();
-            }
+            line.awaits(shared.ops.sent());
             line.erases.push_back(Erase { first, collection, turn });
             ready.add(die);
         }
@@ -200,9 +169,8 @@ impl Scheduler {
         let line = &mut self.superblocks().lines[die as usize];
         line.mark = shared.ops.sent();
         match step {
-            None => Ok(()),
-            Some(Step::Copy) => self.begin_next_copy(shared, die),
-            Some(Step::Erase) => {
+            Some(Job::CopyWrite) => self.begin_next_copy(shared, die),
+            Some(Job::Erase) => {
                 let erase = *line.erases.front().expect("an erase waits");
                 let block = |ppn| shared.map.geometry().place_of(ppn).0;
                 debug_assert!(
@@ -211,13 +179,10 @@ impl Scheduler {
                     }),
                     "a block is erased after its last program"
                 );
-                let first = erase.first;
-                let cells_ns = self.time_at(shared, Job::Erase, first);
-                let Shared { clock, ops, .. } = shared;
-                self.flash.begin_in_cells(clock, ops, die, Job::Erase, cells_ns);
+                self.begin_at(shared, die, Job::Erase, erase.first);
                 Ok(())
             }
-            Some(Step::Read) => {
+            Some(Job::CopyRead) => {
                 let page = line.reads.pop_front().expect("a page is to be read");
                 line.reads_since += 1;
                 line.reading.push_back(page);
@@ -225,12 +190,11 @@ impl Scheduler {
                 if units == 0 {
                     return self.page_is_read(shared, die); // all its data have died
                 }
-                let cells_ns = self.time_at(shared, Job::CopyRead, page);
                 self.flash.set_copy_units(die, units);
-                let Shared { clock, ops, .. } = shared;
-                self.flash.begin_in_cells(clock, ops, die, Job::CopyRead, cells_ns);
+                self.begin_at(shared, die, Job::CopyRead, page);
                 Ok(())
             }
+            _ => Ok(()),
         }
     }
 
