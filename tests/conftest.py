@@ -135,7 +135,7 @@ def ended(process: subprocess.Popen[str], which: signal.Signals) -> tuple[int, s
     """Sends a signal to a command, and returns its exit code, output and errors."""
     process.send_signal(which)
     try:
-        out, errors = process.communicate(timeout=30)
+        out, errors = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         raise

@@ -171,7 +171,7 @@ def test_runs_from_another_thread_can_be_stopped() -> None:
     while control.programs == 0:
         assert thread.is_alive()
     control.cancel()
-    thread.join(timeout=30)
+    thread.join(timeout=60)
     assert results[0].interrupted
     assert results[0].host_pages > 0
 

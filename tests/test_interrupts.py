@@ -136,7 +136,7 @@ def test_ctrl_c_at_any_moment_of_the_start_shows_nothing_of_ours() -> None:
         process = started("run", *LONG)
         time.sleep(span * moment / 24)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
         codes.append(process.returncode)
         ours = [line for line in errors.splitlines() if "flashgc" in line and "File " in line]
         assert [line for line in ours if not any(file in line for file in first)] == [], errors

@@ -72,7 +72,7 @@ class Browser:
         shown: str = self.run(f"return document.getElementById({json.dumps(id_)}).innerText")
         return shown
 
-    def until(self, script: str, seconds: float = 15) -> None:
+    def until(self, script: str, seconds: float = 60) -> None:
         """Waits until an expression is true."""
         end = time.monotonic() + seconds
         while not self.run(f"return Boolean({script})"):

@@ -714,7 +714,7 @@ def test_root_serves_a_file_without_roots_rights_and_unmounts_it(place: Path) ->
         with open(folder / "disk", "r+b", buffering=0) as disk:
             disk.write(b"kept")
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=30)
+        server.communicate(timeout=60)
         assert server.returncode == 0
         assert not mounts.is_mounted(folder)
         assert not processes.began(child)

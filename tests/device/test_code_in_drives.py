@@ -144,7 +144,7 @@ def test_the_commands_that_stat_names_work(command: Command) -> None:
             assert stat["placement"].endswith(":Odd")
         finally:
             server.terminate()
-            server.communicate(timeout=30)
+            server.communicate(timeout=60)
         assert mark.exists()
 
 

@@ -134,7 +134,7 @@ def test_a_served_drive_is_reached_and_closed_by_a_signal(tmp_path: Path) -> Non
         assert useless.returncode == 0
         assert "use no hints" in useless.stderr
         server.send_signal(signal.SIGTERM)
-        _, errors = server.communicate(timeout=30)
+        _, errors = server.communicate(timeout=60)
         assert (server.returncode, errors) == (0, "serving; Ctrl-C closes the drive\n")
     finally:
         server.kill()
@@ -195,7 +195,7 @@ def test_quiet_does_not_silence_what_is_not_protected(command: Command, tmp_path
     while command("device", "flush", "d").returncode and time.monotonic() < until:
         pass  # It is not served yet.
     server.terminate()
-    said = [server.communicate(timeout=30)[1]]
+    said = [server.communicate(timeout=60)[1]]
     if has_mounts():
         made = command("device", "up", "d", "--mount", "m", *anywhere)
         assert command("device", "down", "d", "--quiet").returncode == made.returncode == 0
@@ -220,7 +220,7 @@ def test_a_server_for_all_says_what_is_not_protected(tmp_path: Path) -> None:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("nbd://0.0.0.0:")
         server.send_signal(signal.SIGTERM)
-        _, errors = server.communicate(timeout=30)
+        _, errors = server.communicate(timeout=60)
     finally:
         server.kill()
     warning, _, _ = errors.partition("\n")

@@ -32,8 +32,8 @@ def page_of(number: int) -> bytes:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Waits until a condition is true, for at most 10 s."""
-    until = time.monotonic() + 10
+    """Waits until a condition is true, for at most a minute."""
+    until = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.001)

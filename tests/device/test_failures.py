@@ -104,7 +104,7 @@ class Case:
     @staticmethod
     def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
         """Waits for a command, and returns its exit code and standard error."""
-        said = process.communicate(timeout=40)[1]
+        said = process.communicate(timeout=60)[1]
         return process.returncode, said
 
     def begun(self, script: str = SLEEPS) -> subprocess.Popen[str]:
@@ -347,7 +347,7 @@ def check_hangs(case: Case, cause: Cause) -> None:
 
 def done_with_output(case: Case, words: Sequence[str]) -> tuple[int, str]:
     process = case.start(words)
-    out, said = process.communicate(timeout=40)
+    out, said = process.communicate(timeout=60)
     return process.returncode, out + said
 
 

@@ -263,7 +263,7 @@ def test_faults_end_with_a_server_that_is_killed(command: Command, tmp_path: Pat
         inject(command, "end-of-life")
         inject(command, "delay", "--by", "10min")
         server.kill()
-        server.communicate(timeout=30)
+        server.communicate(timeout=60)
         server = served()
         assert inject(command, "list") == {"met": 0, "set": []}
         with Client(tmp_path / "d") as client:
@@ -271,7 +271,7 @@ def test_faults_end_with_a_server_that_is_killed(command: Command, tmp_path: Pat
         # The end of the server does not wait for an answer that is ten minutes late.
         inject(command, "delay", "--by", "10min")
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=60)
         assert server.returncode == 0
     finally:
         server.kill()

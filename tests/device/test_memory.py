@@ -88,7 +88,7 @@ def group(
     try:
         yield Group(folder, limit << 20)
     finally:
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while True:  # Ended processes stay in the group for a moment.
             try:
                 folder.rmdir()

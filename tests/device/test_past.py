@@ -92,7 +92,7 @@ def test_a_terminal_shows_a_long_past_and_ctrl_c_leaves_no_file(tmp_path: Path) 
 
 def read_until(terminal: int, words: str | None) -> str:
     """The text on a terminal up to ``words``, or up to the end of the last program there."""
-    text, until = "", time.monotonic() + 30
+    text, until = "", time.monotonic() + 60
     while words is None or words not in text:
         assert time.monotonic() < until, text
         try:

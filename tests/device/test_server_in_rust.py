@@ -44,7 +44,7 @@ def serving(words: list[str | Path], fronts: int) -> Iterator[list[str]]:
             # The command ends on a signal, the example when its standard input is closed.
             if words[0] == COMMAND[0]:
                 server.send_signal(signal.SIGTERM)
-            server.communicate(timeout=30)
+            server.communicate(timeout=60)
             assert server.returncode == 0
         finally:
             server.kill()

@@ -255,7 +255,7 @@ def ends(connection: socket.socket, seconds: float) -> bytes:
 
 def test_a_request_must_come_whole_in_time(drive: FakeDrive) -> None:
     with served(drive, request=0.3) as page, connected(page) as slow:
-        until = time.monotonic() + 1.5
+        until = time.monotonic() + 60
         with contextlib.suppress(OSError):
             while time.monotonic() < until:
                 slow.sendall(b"G")

@@ -87,7 +87,7 @@ def test_signals_and_a_reader_that_goes_end_it(stand: Stand, kind: str) -> None:
         for which in signals:
             process.send_signal(which)
             time.sleep(0.01)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
         # The second signal may come while the process already exits.
         codes = (0,) if len(signals) == 1 else (0, 130, -signal.SIGINT)
         assert process.returncode in codes, errors

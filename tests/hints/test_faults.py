@@ -77,7 +77,7 @@ def command(stand: Stand) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         until(lambda: out.stat().st_size > 0 or follower.poll() is not None)
         yield follower, out
         follower.terminate()
-        _, errors = follower.communicate(timeout=20)
+        _, errors = follower.communicate(timeout=60)
         assert (follower.returncode, b"Traceback" in errors) == (0, False), errors
     finally:
         follower.kill()

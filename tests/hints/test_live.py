@@ -382,6 +382,12 @@ def test_a_demonstration_is_of_what_was_sampled(tmp_path: Path) -> None:
         demo.run(1, Pace(lambda *_: None, _core.Control()))
 
 
+def _written(samples: list[dict[str, Any]], end: float, seconds: float) -> int:
+    """The pages that the host wrote in the ``seconds`` before ``end``."""
+    inside = [one["host_pages"] for one in samples if end - seconds <= one["seconds"] <= end]
+    return inside[-1] - inside[0]
+
+
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 @pytest.mark.xdist_group(__name__)
 def test_the_demonstration_shows_that_hints_save_writes(tmp_path: Path) -> None:
@@ -389,12 +395,18 @@ def test_the_demonstration_shows_that_hints_save_writes(tmp_path: Path) -> None:
         demo.check()
     except DriveError as error:
         pytest.skip(str(error))
-    done = subprocess.run(
-        [*COMMAND, "hints", "demo", "--seconds", "16", "--json"],
-        capture_output=True, text=True, cwd=tmp_path, env=environment(),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    # On a busy machine few pages are written in 4 s, and the share of copies is not sure.
+    for seconds in (16, 40, 120):
+        done = subprocess.run(
+            [*COMMAND, "hints", "demo", "--seconds", str(seconds), "--json"],
+            capture_output=True, text=True, cwd=tmp_path, env=environment(),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        samples = told["samples"]
+        ends = (told["switched_on_seconds"], samples[-1]["seconds"])
+        if min(_written(samples, end, seconds / 4) for end in ends) >= demo.PLAN.capacity // 4096:
+            break
     assert told["write_amplification_after"] < 0.95 * told["write_amplification_before"]
     assert (tmp_path / "hints.svg").read_text().count("hints on") == 1
     assert not [one for one in told["samples"] if one["zombies"] and one["seconds"] < 7]

@@ -87,8 +87,8 @@ class Place:
 
 
 def eventually(both: Callable[[], tuple[object, object]]) -> None:
-    """Asserts that two values become equal within 2 s: the kernel may write at any time."""
-    until = time.monotonic() + 2
+    """Asserts that two values become equal within a minute: the kernel may write at any time."""
+    until = time.monotonic() + 60
     while True:
         found, expected = both()
         if found == expected or time.monotonic() > until:
@@ -436,7 +436,7 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
             zombies(lambda known: known == 0)
             assert client.stat()["counters"]["hinted_pages"] >= 256 + 128
         follower.terminate()
-        said, _ = follower.communicate(timeout=10)
+        said, _ = follower.communicate(timeout=60)
         assert follower.returncode == 0
         last = json.loads(said.splitlines()[-1])
         assert last["sent"]["pages"] == last["hinted"] >= 256 + 128

@@ -191,7 +191,7 @@ def test_it_goes_on_when_drive_and_server_come_back(stand: Stand) -> None:
         )
         time.sleep(1)
         follower.send_signal(signal.SIGTERM)
-        out, errors = follower.communicate(timeout=30)
+        out, errors = follower.communicate(timeout=60)
     finally:
         follower.kill()
         follower.wait()

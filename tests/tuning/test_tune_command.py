@@ -187,7 +187,7 @@ def test_a_search_that_is_killed_in_its_first_rung_has_kept_what_was_done(
     process = started(*words)
     keeping(process, kept)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     # One stored result is the short run that measures the drive.
     done = len(kept_results(kept))
     process = started(*words)
