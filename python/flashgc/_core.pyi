@@ -335,7 +335,7 @@ def placement_run(
 def mutants() -> list[str]: ...
 def choose_mutant(name: str | None = None) -> None: ...
 
-_Fault = tuple[str, str | None, tuple[int, int] | None, int | None, float | None]
+_Fault = tuple[str, str | None, tuple[int, int] | None, int | None, float | None, int | None]
 
 class FileRings:
     """The kernel's ring buffers for a file system's events, opened by a process that may."""

@@ -38,6 +38,7 @@ fn settings(blocks: u32) -> Settings {
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
         streams: None,
+        parity: None,
     }
 }
 

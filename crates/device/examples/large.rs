@@ -32,7 +32,14 @@ fn settings(gigabytes: u64) -> Result<Settings, Any> {
     };
     let victim = Victim::Registered(VictimSpec::parse("greedy")?);
     let journal_blocks = Settings::JOURNAL_BLOCKS;
-    Ok(Settings { layout, victim, journal_blocks, durability: Durability::Process, streams: None })
+    Ok(Settings {
+        layout,
+        victim,
+        journal_blocks,
+        durability: Durability::Process,
+        streams: None,
+        parity: None,
+    })
 }
 
 fn page_of(number: u64) -> Vec<u8> {

@@ -57,6 +57,8 @@ pub struct Tally {
     pub of_fallbacks: u64,
     /// Images, among these, with a lost write or swapped pages.
     pub of_lies: u64,
+    /// Pages that were rebuilt from parity in these images.
+    pub rebuilt: u64,
     /// Images, among these, of a drive that had said that its life is over.
     pub of_ended: u64,
     /// Images from which no drive could be opened. That is allowed if the drive does not promise to

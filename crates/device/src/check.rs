@@ -8,6 +8,7 @@ use crate::engine::zones_of;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::Media;
+use crate::parity;
 use crate::recover;
 use crate::settings::Settings;
 use crate::superblock::Copies;
@@ -22,6 +23,12 @@ pub struct Checked {
     pub mapped: u64,
     /// The pages that cannot be read.
     pub damaged: Vec<u32>,
+    /// The pages that cannot be read, and that their parity gives back.
+    pub rebuilt: Vec<u32>,
+    /// The pages of parity that do not match the pages that they cover. Pages of such a group cannot
+    /// be rebuilt. `None` without parity, and on a drive that was not closed: opening it makes new
+    /// parity where the crash has met it.
+    pub parity_wrong: Option<u64>,
     /// The pages for which the out-of-band records give another place than checkpoint and journal.
     pub disagree: Vec<u32>,
     /// The number of discarded pages whose old data the out-of-band records still name.
@@ -70,13 +77,21 @@ pub fn check_watched(
             continue;
         }
         checked.mapped += 1;
+        let block = &recovered.blocks[zones.geometry.place_of(ppn).0 as usize];
+        let expected = Expected { page, ppn, block, record: None };
+        if pages.read(&expected, &mut buffer).is_err() {
+            if parity::given(pages, &expected).is_some() {
+                checked.rebuilt.push(page);
+                continue; // with its record
+            }
+            checked.damaged.push(page);
+        }
         if ppn != seen {
             checked.disagree.push(page);
         }
-        let block = &recovered.blocks[zones.geometry.place_of(ppn).0 as usize];
-        if pages.read(&Expected { page, ppn, block, record: None }, &mut buffer).is_err() {
-            checked.damaged.push(page);
-        }
+    }
+    if superblock.is_clean && zones.parity.is_some() {
+        checked.parity_wrong = Some(parity::wrong(media, &zones, &recovered.blocks));
     }
     Ok(checked)
 }

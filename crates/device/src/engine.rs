@@ -43,6 +43,7 @@ use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
+use crate::parity::LostDies;
 use crate::recording::Recording;
 use crate::settings::Durability;
 use crate::superblock::Copies;
@@ -100,6 +101,8 @@ pub struct Drive {
     seen: u64,
     /// The buffer for pages that are being copied.
     window: Window,
+    /// The dies that are lost. Nothing can be read from them.
+    lost: LostDies,
 }
 
 /// The counts since the drive was opened.
@@ -111,6 +114,9 @@ pub struct Opened {
     pub checkpoints: u64,
     /// Pages whose hints came after the host had written them, since the drive was opened.
     pub late_hints: u64,
+    /// Pages that were rebuilt from the parity of their stripe, since the drive was opened.
+    #[counts(stat = "rebuilt_pages_since_open")]
+    pub rebuilt: u64,
     /// Write commands that began within a page, since the drive was opened.
     #[counts(stat = "unaligned_writes_since_open")]
     pub unaligned: u64,
@@ -141,6 +147,12 @@ impl Drive {
     pub(crate) fn why_read_only(&self) -> Option<String> {
         let ended = || "its life is over: too many blocks are worn out".to_string();
         self.failed.clone().or_else(|| self.has_ended().then(ended))
+    }
+
+    /// Returns the dies that are lost, to be set while the drive is in use. A drive without parity has
+    /// none.
+    pub fn lost_dies(&self) -> LostDies {
+        self.lost.clone()
     }
 
     /// Returns the failure that has made the drive read-only, if one has.

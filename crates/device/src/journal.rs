@@ -360,7 +360,7 @@ mod tests {
     /// and block 101 says that it is durable.
     #[test]
     fn a_block_that_was_handed_over_does_not_pass_for_the_durable_one() {
-        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), None, 4096, 8).unwrap();
         let mut media = MemMedia::new(zones.len);
         let mut journal = Journal::new(3, (100, 1000), 100);
         let count_and_tail = |media: &MemMedia| {
@@ -396,7 +396,7 @@ mod tests {
     /// is overwritten, and no block that is needed is overwritten.
     #[test]
     fn the_ring_keeps_what_both_checkpoints_need() {
-        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), None, 4096, 8).unwrap();
         let mut media = MemMedia::new(zones.len);
         let mut journal = Journal::new(3, (100, 1000), 100);
         let mut write = |journal: &mut Journal, count: u64| {

@@ -43,6 +43,7 @@ mod mapped;
 pub mod media;
 mod oob;
 pub mod owners;
+pub mod parity;
 pub mod past;
 mod recording;
 mod recover;

@@ -1,7 +1,7 @@
 //! Reads the contents of a drive from its file, without writing. The map comes from checkpoint and
 //! journal; the out-of-band records are a second way to the same map.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
@@ -34,6 +34,9 @@ pub(crate) struct Recovered {
     pub(crate) is_clean: bool,
     /// The physical pages of programs that were not durable and did not verify.
     pub(crate) skipped: Vec<u32>,
+    /// The stripes in which a crash can have left the parity half written: block and number. Empty
+    /// without parity.
+    pub(crate) touched: BTreeSet<(u32, u32)>,
     /// The number of journal records behind the checkpoint.
     pub(crate) records: u64,
     /// The numbers of the last journal blocks. Nothing on the medium says that these blocks were
@@ -177,6 +180,7 @@ fn read_checkpoint(
         checkpoint: named,
         is_clean,
         skipped: Vec::new(),
+        touched: BTreeSet::new(),
         records: 0,
         tail: 0..0,
     })
@@ -204,6 +208,7 @@ impl Recovered {
         pages: Pages<'_>,
     ) -> Result<Vec<Option<BlockInfo>>, DeviceError> {
         let mut before_erase = vec![None; self.blocks.len()];
+        let zones = pages.zones;
         let mut replayed = Replayed {
             pages,
             map: self.store.entries(),
@@ -211,11 +216,15 @@ impl Recovered {
             before_erase: &mut before_erase,
             counters: &mut self.counters,
             skipped: &mut self.skipped,
+            touched: &mut self.touched,
             buffer: [0; PAGE],
         };
         self.records = journal.each(|stamp, record, is_certain| match record {
             Record::Program { page, ppn, crc, class, is_copy } => {
                 replayed.program(stamp, (page, ppn), class, is_copy)?;
+                if !is_certain {
+                    replayed.touched.extend(zones.stripe_of(ppn));
+                }
                 let is_lost = !is_certain && replayed.is_lost(stamp, (page, ppn), crc);
                 replayed.map_page((page, ppn), is_lost);
                 Ok(())
@@ -352,6 +361,7 @@ struct Replayed<'a> {
     before_erase: &'a mut [Option<BlockInfo>],
     counters: &'a mut Counters,
     skipped: &'a mut Vec<u32>,
+    touched: &'a mut BTreeSet<(u32, u32)>,
     buffer: [u8; PAGE],
 }
 

@@ -11,6 +11,7 @@ use crate::journal::{Journal, JournalBlock, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
+use crate::parity;
 use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
@@ -81,7 +82,8 @@ pub(crate) fn repair(
     let (zones, _) = parts;
     scrub(media, zones, recovered.skipped.iter().copied())?;
     make_way(media, parts, recovered, journal)?;
-    scrub(media, zones, ahead(zones, recovered))
+    scrub(media, zones, ahead(zones, recovered))?;
+    parity::renew(media, parts, recovered)
 }
 
 /// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later
@@ -180,7 +182,8 @@ fn places_behind(
     room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset))).take(count).collect()
 }
 
-/// Moves a page to a place behind the live pages of a block. A damaged page stays damaged.
+/// Moves a page to a place behind the live pages of a block. A damaged page stays damaged, unless its
+/// parity gives it back.
 fn move_page(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
@@ -193,7 +196,12 @@ fn move_page(
     let source = &recovered.blocks[zones.geometry.place_of(from).0 as usize];
     let mut data = [0; PAGE];
     let expected = Expected { page, ppn: from, block: source, record: None };
-    let read = Pages { media, zones, tag }.read(&expected, &mut data);
+    let pages = Pages { media, zones, tag };
+    let read = pages.read(&expected, &mut data).or_else(|damage| {
+        let (raw, record) = parity::given(pages, &expected).ok_or(damage)?;
+        data = raw.bytes;
+        Ok::<_, Damage>(record)
+    });
     let sum = crc32c::crc32c(&data);
     let moment = recovered.counters.host_pages;
     let (sum, written_at, stream) = match read {
@@ -216,6 +224,7 @@ fn move_page(
     media.write_at(zones.data(to), &data)?;
     media.write_at(zones.oob(to), &record.encode(tag, to))?;
     recovered.store.entries()[page as usize] = to;
+    recovered.touched.extend(zones.stripe_of(to));
     recovered.counters.copied_pages += 1;
     Ok(())
 }

@@ -12,6 +12,7 @@ use flashgc_workload::StreamRanges;
 use crate::checkpoint::{MOST_PAGES, slot_bytes};
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
+use crate::parity::Parity;
 
 /// The kind of failure that a drive survives without losing flushed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct Settings {
     /// The streams of writes by address. With `None`, writes have the streams that the host names
     /// if the placement needs streams, and otherwise none.
     pub streams: Option<Arc<StreamRanges>>,
+    /// The parity of superblocks; `None` without parity. The pages of the layout are those beside
+    /// the parity.
+    pub parity: Option<Parity>,
 }
 
 impl Settings {
@@ -72,6 +76,9 @@ impl Settings {
         }
         if self.layout.buffer.gathers() {
             return fault("a mapping unit smaller than a flash page cannot be stored".to_string());
+        }
+        if self.parity.is_some_and(|parity| !parity.fits(pages)) {
+            return fault(format!("a superblock of {pages} pages of data has no whole stripes"));
         }
         if self.journal_blocks < LEAST_JOURNAL_BLOCKS {
             return fault(format!(
@@ -115,8 +122,15 @@ impl Settings {
         let held = self.victim.bytes(&self.layout).map_err(|error| invalid(error.to_string()))?;
         let most = held.saturating_add(PER_BLOCK * u64::from(geometry.blocks()) + ONCE);
         let slot = slot_bytes(geometry.logical_pages(), geometry.blocks(), most);
-        Zones::new(geometry, slot, self.journal_blocks)
+        Zones::new(geometry, self.parity, slot, self.journal_blocks)
             .ok_or_else(|| invalid("the drive is too large for a file".to_string()))
+    }
+
+    /// Returns the number of physical pages, those of the parity included.
+    pub fn physical_pages(&self) -> u64 {
+        let geometry = self.layout.geometry;
+        let parity = self.parity.map_or(0, |parity| parity.pages(geometry.pages_per_block()));
+        geometry.physical_pages() + u64::from(geometry.blocks()) * u64::from(parity)
     }
 
     /// Returns the size of the file of a new drive in bytes. Most of it is holes.

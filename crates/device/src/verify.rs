@@ -25,6 +25,8 @@ pub(crate) enum Damage {
     WrongPage(u32),
     Stale,
     Data,
+    /// The die that has the page is lost.
+    Die,
     Io(io::Error),
 }
 
@@ -35,6 +37,7 @@ impl fmt::Display for Damage {
             Self::WrongPage(page) => write!(f, "page {page} lies in its place"),
             Self::Stale => f.write_str("old data lie in its place"),
             Self::Data => f.write_str("the data do not match their check sum"),
+            Self::Die => f.write_str("its die is lost"),
             Self::Io(error) => error.fmt(f),
         }
     }
@@ -67,14 +70,8 @@ impl Pages<'_> {
         self.verify(expected, slot, into)
     }
 
-    /// Checks that `bytes` with the out-of-band record `slot` are the expected page. Returns the
-    /// record.
-    pub(crate) fn verify(
-        &self,
-        expected: &Expected<'_>,
-        slot: Slot,
-        bytes: &[u8],
-    ) -> Result<Oob, Damage> {
+    /// Checks that the out-of-band record `slot` is that of the expected page. Returns the record.
+    pub(crate) fn marked(&self, expected: &Expected<'_>, slot: Slot) -> Result<Oob, Damage> {
         let &Expected { page, block, record, .. } = expected;
         let Slot::Of(oob) = slot else { return Err(Damage::NoRecord) };
         if oob.page != page {
@@ -86,6 +83,19 @@ impl Pages<'_> {
         if is_older || is_of_other_life || is_other {
             return Err(Damage::Stale);
         }
+        Ok(oob)
+    }
+
+    /// Checks that `bytes` with the out-of-band record `slot` are the expected page. Returns the
+    /// record.
+    pub(crate) fn verify(
+        &self,
+        expected: &Expected<'_>,
+        slot: Slot,
+        bytes: &[u8],
+    ) -> Result<Oob, Damage> {
+        let oob = self.marked(expected, slot)?;
+        let record = expected.record;
         let sum = crc32c::crc32c(bytes);
         let is_damaged = sum != oob.data;
         let is_unnamed = record.is_some_and(|(_, expected)| expected != sum);
@@ -107,7 +117,7 @@ mod tests {
     /// Damage usually shows in several of the checks at once. Each check alone must find it.
     #[test]
     fn each_mark_of_a_page_is_compared() {
-        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), None, 4096, 8).unwrap();
         let media = MemMedia::new(zones.len);
         let pages = Pages { media: &media, zones: &zones, tag: 3 };
         let bytes = [7; PAGE];

@@ -5,7 +5,7 @@ use flashgc_device::campaign::{Pace, fuzz, sweep};
 
 #[test]
 fn no_crash_loses_tears_resurrects_or_invents_a_page() {
-    let swept = sweep(1, 10_000, &Pace::default());
+    let swept = sweep(1, 14_000, &Pace::default());
     let tally = swept.tally;
     println!("{tally:?}");
     assert_eq!(swept.broken.map(|broken| broken.to_string()), None);
@@ -14,7 +14,7 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
     assert!(tally.of_recoveries > 500 && tally.of_recovered > 500, "{tally:?}");
     assert!(tally.of_fallbacks > 100, "{tally:?}");
     assert!(tally.skipped > 100 && tally.lies_found > 10, "{tally:?}");
-    assert!(tally.of_hosts > 1000, "{tally:?}");
+    assert!(tally.of_hosts > 1000 && tally.rebuilt > 10_000, "{tally:?}");
     assert!(tally.of_lives > 30 && tally.of_ended > 100 && tally.lost > 10, "{tally:?}");
 }
 

@@ -16,6 +16,7 @@ mod hints;
 mod large_blocks;
 mod opening;
 mod owners;
+mod parity;
 mod past;
 mod recordings;
 mod room;

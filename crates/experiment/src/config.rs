@@ -12,8 +12,8 @@ use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
     Allocation, Counters, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout,
-    Levelling, Lifespan, Mapping, Packing, PageBuffer, PlacementSpec, PlaneLayout, Stepwise,
-    Translation, Victim,
+    Levelling, Lifespan, Mapping, Members, Packing, PageBuffer, PlacementSpec, PlaneLayout,
+    Stepwise, Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_timed::Settings;
@@ -23,6 +23,7 @@ use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 use crate::ahead::Ahead;
 use crate::clock::Timed;
 use crate::options::RunConfig;
+use crate::shape::check_stripes;
 use crate::times::{Times, Work};
 
 /// Policies of a drive that are not part of flashgc. They replace the policies that the
@@ -176,10 +177,17 @@ impl Resolved {
                 format!("{}, or leave it out", choice("frontier", "pool")),
             ));
         }
+        check_stripes(&self.config, "a stored drive")?;
         // Each page of its file is written when it comes, so planes gather none.
         let units_per_page = self.config.unit_count();
         let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, ..self.buffer };
         Ok((Layout { buffer, ..self.layout(0) }, self.victim()?.clone()))
+    }
+
+    /// Returns the dies that a superblock joins, and the number of pages that a die programs together.
+    pub fn members(&self) -> (Members, u32) {
+        let (dies, stripe) = (self.config.members().0, self.config.stripe());
+        (Members { dies, stripe }, self.buffer.units_per_program())
     }
 
     pub(crate) fn layout(&self, run: u32) -> Layout {

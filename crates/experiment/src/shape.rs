@@ -220,12 +220,17 @@ fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> 
             option(key)
         );
     }
+    check_stripes(config, "a drive with a clock")
+}
+
+/// Refuses stripes of parts of dies on `drive`.
+pub(crate) fn check_stripes(config: &RunConfig, drive: &str) -> Result<(), SpecError> {
     let (dies, stripe) = (config.members().0, parse_parity(&config.parity)?);
     refuse_if!(
         stripe.is_some_and(|parts| !dies.is_multiple_of(parts)),
         choice("parity", format!("1/{dies}")),
-        "{} {} does not go with superblocks over {} on a drive with a clock: a program has data or \
-         parity, so a stripe has whole dies",
+        "{} {} does not go with superblocks over {} on {drive}: a program has data or parity, so a \
+         stripe has whole dies",
         subject("parity"),
         config.parity,
         count(dies.into(), "die")

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::media::MemMedia;
+use flashgc_device::parity::Parity;
 use flashgc_device::{Backend, Drive, Durability, Settings, WriteStreams};
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
@@ -394,8 +395,10 @@ fn facts(result: &RunResult) -> String {
 fn stored(resolved: &Resolved, requests: &[Request]) -> flashgc_device::Report {
     let (layout, victim) = resolved.kept().unwrap();
     let streams = resolved.streams.clone();
-    let settings =
-        Settings { layout, victim, journal_blocks: 16, durability: Durability::None, streams };
+    let (members, pages_per_program) = resolved.members();
+    let parity = Parity::new(members, pages_per_program);
+    let durability = Durability::None;
+    let settings = Settings { layout, victim, journal_blocks: 16, durability, streams, parity };
     let mut media = MemMedia::new(settings.file_bytes().unwrap());
     Drive::create(&mut media, &settings, *b"a drive of tests").unwrap();
     let mut drive = Bytes::new(Drive::open(Box::new(media), &settings).unwrap());
@@ -446,7 +449,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         if options.numbering == Numbering::Given && options.units == 1
             && (options.together() == 1 || options.is_protected) && !options.on_flash
-            && options.length.is_none() && !options.is_cached && !options.has_parity
+            && options.length.is_none() && !options.is_cached
             && (options.streams != Streams::Trace || config.host_names_streams())
         {
             let stat = stored(&kept, &[requests.clone(), requests].concat());

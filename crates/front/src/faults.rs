@@ -21,6 +21,7 @@ use super::command::{Command, copied};
 use flashgc_base::sync::lock;
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;
+use flashgc_device::parity::LostDies;
 use late::Late;
 use pages::Pages;
 
@@ -48,16 +49,18 @@ pub enum Effect {
     Disconnect,
     /// The drive takes no writes and no discards.
     EndOfLife,
+    /// Nothing can be read from this die of the drive. Its pages are rebuilt from their parity.
+    LostDie(u32),
 }
 
 impl Effect {
     /// The words for the effects. [`Effect::word`] returns one of them.
-    pub const WORDS: [&str; 6] =
-        ["unreadable", "fail", "delay", "drop", "disconnect", "end-of-life"];
+    pub const WORDS: [&str; 7] =
+        ["unreadable", "fail", "delay", "drop", "disconnect", "end-of-life", "lost-die"];
 
     /// Returns the word for the effect.
     pub fn word(self) -> &'static str {
-        let [unreadable, fail, delay, drop, disconnect, end_of_life] = Self::WORDS;
+        let [unreadable, fail, delay, drop, disconnect, end_of_life, lost_die] = Self::WORDS;
         match self {
             Self::Unreadable => unreadable,
             Self::Fail => fail,
@@ -65,6 +68,7 @@ impl Effect {
             Self::Drop => drop,
             Self::Disconnect => disconnect,
             Self::EndOfLife => end_of_life,
+            Self::LostDie(_) => lost_die,
         }
     }
 }
@@ -158,11 +162,15 @@ impl Fault {
                 "expected neither; hint: next counts commands of every kind",
             ),
             Effect::Disconnect => Ok(()),
-            Effect::EndOfLife if has_kind || has_range || self.next.is_some() => refused(
-                "found a kind, a range or a number",
-                "expected none; hint: it lasts until it is cleared",
-            ),
-            Effect::EndOfLife => Ok(()),
+            Effect::EndOfLife | Effect::LostDie(_)
+                if has_kind || has_range || self.next.is_some() =>
+            {
+                refused(
+                    "found a kind, a range or a number of commands",
+                    "expected none; hint: it lasts until it is cleared",
+                )
+            }
+            Effect::EndOfLife | Effect::LostDie(_) => Ok(()),
         }
     }
 }
@@ -207,6 +215,8 @@ impl One {
         match effect {
             Effect::Unreadable => parts.iter().any(|part| self.pages.touch(&part.read())),
             Effect::Disconnect => true,
+            // The drive meets it when it reads.
+            Effect::LostDie(_) => false,
             Effect::EndOfLife => {
                 parts.iter().any(|part| matches!(part.kind, FaultKind::Write | FaultKind::Discard))
             }
@@ -337,13 +347,15 @@ pub struct Faults {
     is_set: AtomicBool,
     state: Mutex<State>,
     late: Arc<Late>,
+    /// The dies of the drive; `None` for a drive that has none.
+    dies: Option<LostDies>,
 }
 
 impl Faults {
-    /// Returns an empty list of faults for a drive of `size` bytes.
-    pub(super) fn new(size: u64) -> Self {
+    /// Returns an empty list of faults for a drive of `size` bytes with these `dies`.
+    pub(super) fn new(size: u64, dies: Option<LostDies>) -> Self {
         let (is_set, state) = (AtomicBool::new(false), Mutex::default());
-        Self { size, is_set, state, late: Arc::default() }
+        Self { size, is_set, state, late: Arc::default(), dies }
     }
 
     /// Returns `true` if a fault may meet a command.
@@ -366,6 +378,21 @@ impl Faults {
                 "{word}: found a range up to byte {end}, expected at most {}; hint: the drive ends there",
                 self.size
             ));
+        }
+        if let Effect::LostDie(die) = fault.effect {
+            let dies = self.dies.as_ref().map_or(0, LostDies::count);
+            if dies == 0 {
+                return Err(format!(
+                    "{word}: the drive has no parity; hint: flashgc device create FILE --superblock \
+                     dies=16,planes=1 --parity 1/16"
+                ));
+            }
+            if die >= dies {
+                return Err(format!(
+                    "{word}: found die {die}, expected 0 to {}; hint: die 0",
+                    dies - 1
+                ));
+            }
         }
         if fault.effect == Effect::Disconnect && self.connections(false).is_none() {
             return Err(format!(
@@ -407,6 +434,7 @@ impl Faults {
         let (number, left) = (state.last, fault.next);
         state.all.push(One { number, fault, left, hits: 0, pages, is_over: false });
         self.arm(&state);
+        self.set_dies(&state);
         Ok(number)
     }
 
@@ -426,6 +454,7 @@ impl Faults {
             ));
         }
         self.arm(&state);
+        self.set_dies(&state);
         drop(state);
         self.late.release();
         Ok(cleared)
@@ -497,6 +526,7 @@ impl Faults {
                     Some(Failure::Io(format!("injected: a {kind} that fails (fault {number})")))
                 }
                 Effect::EndOfLife => Some(Failure::ReadOnly(end_of_life(number))),
+                Effect::LostDie(_) => continue,
                 Effect::Drop => Some(Failure::Unanswered),
                 Effect::Disconnect => {
                     disconnects = true;
@@ -545,6 +575,14 @@ impl Faults {
         let count =
             |seen: &Seen| if is_over { seen.end() } else { seen.connections().len() } as u64;
         servers.iter().map(count).reduce(|a, b| a + b)
+    }
+
+    /// Loses the dies that faults name, and gives the others back.
+    fn set_dies(&self, state: &State) {
+        for die in 0..self.dies.as_ref().map_or(0, LostDies::count) {
+            let is_lost = state.all.iter().any(|entry| entry.fault.effect == Effect::LostDie(die));
+            self.dies.iter().for_each(|dies| dies.set(die, is_lost));
+        }
     }
 
     fn arm(&self, state: &State) {

@@ -65,8 +65,10 @@ pub struct Health {
 pub struct Written {
     /// The bytes that hosts wrote (HBMW).
     pub host: u64,
-    /// The bytes that were programmed, copies included (MBMW).
+    /// The bytes that were programmed, copies and parity included (MBMW).
     pub media: u64,
+    /// The bytes of parity among these.
+    pub parity: u64,
     /// The bytes that were erased (MBE).
     pub erased: u64,
 }
@@ -75,17 +77,25 @@ impl Written {
     /// Returns the statistics of a drive.
     pub fn of(report: &Report) -> Self {
         let (page, counters) = (PAGE as u64, report.counters);
+        let (data, all) = (counters.host_pages + counters.copied_pages, report.programmed_pages());
         Self {
+            parity: (all - data) * page,
             host: report.usage.written_bytes,
-            media: (counters.host_pages + counters.copied_pages) * page,
+            media: all * page,
             erased: counters.erases * u64::from(report.geometry.pages_per_block()) * page,
         }
     }
 
-    /// Returns the write amplification: the bytes programmed, divided by the bytes that hosts
-    /// wrote; `None` if they wrote none.
-    pub fn amplification(&self) -> Option<f64> {
+    /// Returns the write amplification with parity: the bytes programmed, divided by the bytes that
+    /// hosts wrote; `None` if they wrote none.
+    pub fn amplification_with_parity(&self) -> Option<f64> {
         (self.host > 0).then(|| self.media as f64 / self.host as f64)
+    }
+
+    /// Returns the write amplification: the bytes programmed beside parity, divided by the bytes that
+    /// hosts wrote; `None` if they wrote none.
+    pub fn amplification(&self) -> Option<f64> {
+        (self.host > 0).then(|| (self.media - self.parity) as f64 / self.host as f64)
     }
 }
 

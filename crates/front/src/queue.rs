@@ -492,6 +492,7 @@ impl<S: Backend + 'static> Engine<S> {
         let mut drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
         let (size, takes_streams) = (drive.size(), drive.drive().takes_streams());
+        let dies = drive.drive().as_drive().map(|drive| drive.lost_dies());
         let (meter, waits) = (Meter::new(), Arc::new(AtomicBool::new(false)));
         let (changes, behind) = (Vec::new(), 0);
         let metered = Metered { drive, meter, changes, behind, waits: Arc::clone(&waits) };
@@ -509,7 +510,7 @@ impl<S: Backend + 'static> Engine<S> {
             namer: Arc::default(),
             idle,
             pace: pace.map(Arc::new),
-            faults: Arc::new(Faults::new(size)),
+            faults: Arc::new(Faults::new(size, dies)),
             is_spared: false,
             is_outliving: false,
             from: Origin::default(),

@@ -100,6 +100,7 @@ pub mod geometry;
 mod history;
 pub mod levelling;
 pub mod mapping;
+mod members;
 mod page_buffer;
 pub mod page_map;
 pub mod placement;
@@ -130,6 +131,7 @@ pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStrea
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
+pub use members::{Members, ProgramPlace};
 pub use page_buffer::PageBuffer;
 pub use page_map::PageMap;
 pub use placement::{

@@ -77,6 +77,7 @@ fn create(path: &Path, blocks: u32) -> Result<(), Failure> {
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
         streams: None,
+        parity: None,
     };
     let mut uuid = [0; 16];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut uuid)?;

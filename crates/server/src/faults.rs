@@ -7,7 +7,8 @@ use flashgc_front::faults::{Effect, Fault, FaultKind, Faults, Set};
 use serde_json::{Value, json};
 
 /// Returns the fault with the effect `word`. It meets the next `next` commands of the kind `kind`
-/// in `range`, which is a first byte and a number of bytes. A delay is `by` seconds.
+/// in `range`, which is a first byte and a number of bytes. A delay is `by` seconds, and `die` is the
+/// number of a lost die.
 ///
 /// # Errors
 /// Fails if such a fault is not possible, with a line that says why.
@@ -17,6 +18,7 @@ pub fn fault(
     range: Option<(u64, u64)>,
     next: Option<u64>,
     by: Option<f64>,
+    die: Option<u32>,
 ) -> Result<Fault, String> {
     let unknown = |subject: &str, word: &str, known: &[&str]| {
         format!("unknown {subject} '{word}'; hint: {}", suggest(word, known.iter().copied()))
@@ -24,7 +26,19 @@ pub fn fault(
     let delay = Effect::Delay(Duration::ZERO).word();
     let timeless =
         [Effect::Unreadable, Effect::Fail, Effect::Drop, Effect::Disconnect, Effect::EndOfLife];
-    let effect = match (timeless.into_iter().find(|effect| effect.word() == word), by) {
+    let lost = Effect::LostDie(0).word();
+    match die {
+        Some(_) if word != lost => {
+            return Err(format!("{word}: found a die, expected none; hint: {lost} has one"));
+        }
+        None if word == lost => {
+            return Err(format!("{lost}: found no die, expected one; hint: die 0"));
+        }
+        _ => {}
+    }
+    let of_die = die.map(Effect::LostDie);
+    let effect = match (of_die.into_iter().chain(timeless).find(|effect| effect.word() == word), by)
+    {
         (Some(effect), None) => effect,
         (Some(_), Some(_)) => {
             return Err(format!("{word}: found a time, expected none; hint: {delay} has one"));
@@ -72,6 +86,10 @@ fn set_to_json(set: &Set) -> Value {
         "offset": fault.range.as_ref().map(|range| range.start),
         "bytes": fault.range.as_ref().map(|range| range.end - range.start),
         "by_seconds": by,
+        "die": match fault.effect {
+            Effect::LostDie(die) => Some(die),
+            _ => None,
+        },
         "next": fault.next,
         "left": left,
         "hits": hits,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use flashgc_device::media::FileMedia;
 use flashgc_device::owners::{self, owned};
+use flashgc_device::parity::Parity;
 use flashgc_device::past::{self, Until};
 use flashgc_device::{
     Backend, DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording,
@@ -88,8 +89,10 @@ fn settings(
         )));
     }
     let durability = Durability::parse(durability)?;
+    let (members, pages_per_program) = resolved.members();
+    let parity = Parity::new(members, pages_per_program);
     let streams = resolved.streams;
-    let settings = Settings { layout, victim, journal_blocks, durability, streams };
+    let settings = Settings { layout, victim, journal_blocks, durability, streams, parity };
     settings.file_bytes().map_err(refused)?;
     Ok(settings)
 }
@@ -103,9 +106,11 @@ fn described(settings: &Settings) -> Result<Value, ServerError> {
         "blocks": geometry.blocks(),
         "pages_per_block": geometry.pages_per_block(),
         "blocks_together": layout.blocks_together,
+        // The dies of a superblock, the dies of a stripe and the pages of a program.
+        "parity": settings.parity.map(|parity| parity.parts()),
         "logical_pages": geometry.logical_pages(),
         "capacity_bytes": bytes(geometry.logical_pages().into()),
-        "physical_bytes": bytes(geometry.physical_pages()),
+        "physical_bytes": bytes(settings.physical_pages()),
         "file_bytes": file_bytes,
         "journal_bytes": bytes(settings.journal_blocks),
         // The options of a simulation that makes the same decisions.
@@ -249,6 +254,8 @@ pub fn check(
         "damaged": checked.damaged,
         "disagree": checked.disagree,
         "discarded": checked.discarded,
+        "rebuilt": checked.rebuilt,
+        "parity_wrong": checked.parity_wrong,
     }))
 }
 

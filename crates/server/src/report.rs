@@ -87,11 +87,15 @@ pub(crate) fn of_drive(
         "write_amplification": Written::of(report).amplification(),
         "read_only": report.read_only,
         "gives_room_back": report.gives_room_back,
+        "write_amplification_with_parity": report
+            .stripe
+            .and_then(|_| Written::of(report).amplification_with_parity()),
+        "parity": report.stripe.map(|parts| format!("1/{parts}")),
         "free_blocks": report.free_blocks,
         "mapped_pages": report.mapped_pages,
         "streams": report.streams.as_ref().map(StreamResult::all),
         "fdp": report.streams.as_ref().zip(handles).map(|(totals, handles)| {
-            let Written { host, media, erased } = Written::of(report);
+            let Written { host, media, erased, .. } = Written::of(report);
             FdpResult::new(handles, totals, Log { host, media, erased })
         }),
         "zombie_pages": report.zombies.map(|zombies| zombies.known),

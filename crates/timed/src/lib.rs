@@ -78,8 +78,8 @@ mod testing;
 
 pub use channels::{Channels, are_apart};
 pub use config::{
-    Collecting, Counted, Details, Hardware, HostLink, Idle, Loop, Members, Order, Placement,
-    Preemption, ReadRetry, Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation,
+    Collecting, Counted, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption,
+    ReadRetry, Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation,
     parse_bandwidth, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};

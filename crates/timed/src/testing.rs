@@ -1,9 +1,9 @@
 //! A small drive for the unit tests of the rooms.
 
-use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
+use flashgc_ftl::{Frontier, Geometry, Layout, Members, PlaneLayout, VictimSpec};
 
 use super::clock::Clock;
-use super::config::{Hardware, Members, Preemption, Settings};
+use super::config::{Hardware, Preemption, Settings};
 use super::observer::Silent;
 use super::shared::Shared;
 

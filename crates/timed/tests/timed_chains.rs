@@ -2,10 +2,10 @@
 //! Times, counts and data must be the same as with one event for each step.
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{Fill, Geometry};
+use flashgc_ftl::{Fill, Geometry, Members};
 use flashgc_timed::{
-    Completion, Follows, Hardware, Idle, Loop, Members, Meter, Observer, Place, Scheduling,
-    Settings, Source, Span, Stint, TimedDrive, Until, WorstSoFar,
+    Completion, Follows, Hardware, Idle, Loop, Meter, Observer, Place, Scheduling, Settings,
+    Source, Span, Stint, TimedDrive, Until, WorstSoFar,
 };
 use flashgc_workload::Op;
 

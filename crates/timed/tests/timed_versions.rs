@@ -6,13 +6,13 @@ use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
-    EndOfLife, Endurance, Fill, Geometry, Layout, Levelling, Lifespan, PageBuffer, PlacementSpec,
-    SlcBlocks, SlcRegion,
+    EndOfLife, Endurance, Fill, Geometry, Layout, Levelling, Lifespan, Members, PageBuffer,
+    PlacementSpec, SlcBlocks, SlcRegion,
 };
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Members, Placement, Preemption, ReadRetry,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, Preemption, ReadRetry,
     Scheduling, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Unit, Until,
 };
 use flashgc_workload::Op;

@@ -12,7 +12,7 @@ from flashgc.device._closing import Closing
 from flashgc.units import format_count, format_duration, parse_count, parse_size
 
 #: The faults, and the kinds of commands to which they can apply.
-EFFECTS = ("unreadable", "fail", "delay", "drop", "disconnect", "end-of-life")
+EFFECTS = ("unreadable", "fail", "delay", "drop", "disconnect", "end-of-life", "lost-die")
 KINDS = ("read", "write", "discard", "flush")
 DISCONNECT = "disconnect"
 
@@ -43,15 +43,17 @@ class Faulty(Closing):
         size: Size | None = None,
         count: str | int | None = None,
         by: str | float | None = None,
+        die: str | int | None = None,
     ) -> int:
         """Inject a fault for the drive's hosts, and return its number.
 
-        ``effect`` is ``"unreadable"``, ``"fail"``, ``"delay"``, ``"drop"``, ``"disconnect"`` or
-        ``"end-of-life"``; docs/faults.md says what each does. ``kind`` (``"read"``, ``"write"``,
-        ``"discard"`` or ``"flush"``) and the range (``offset`` and ``size``, in bytes or
-        ``"64KiB"``) select the commands that the fault affects; ``count`` is their number. ``by``
-        is the time of a delay, in seconds or ``"50ms"``. A fault lasts until it is cleared or the
-        server of the drive ends. The drive's file does not hold it.
+        ``effect`` is ``"unreadable"``, ``"fail"``, ``"delay"``, ``"drop"``, ``"disconnect"``,
+        ``"end-of-life"`` or ``"lost-die"``; docs/faults.md says what each does. ``kind``
+        (``"read"``, ``"write"``, ``"discard"`` or ``"flush"``) and the range (``offset`` and
+        ``size``, in bytes or ``"64KiB"``) select the commands that the fault affects; ``count`` is
+        their number. ``by`` is the time of a delay, in seconds or ``"50ms"``. ``die`` is the number
+        of a lost die. A fault lasts until it is cleared or the server of the drive ends. The
+        drive's file does not hold it.
 
         Without ``count``, ``"disconnect"`` ends the connections at once, and their number is
         returned. Raises :class:`flashgc.ConfigError` for an invalid fault, and
@@ -77,8 +79,9 @@ class Faulty(Closing):
         place = None
         if offset is not None and size is not None:
             place = _bytes(offset, f"{effect}: first byte"), _bytes(size, f"{effect}: size")
+        number = _number(count, f"{effect}: next")
         return self._faulty().inject(
-            (effect, kind, place, _number(count, f"{effect}: next"), _seconds(effect, by))
+            (effect, kind, place, number, _seconds(effect, by), _die(effect, die))
         )
 
     def faults(self) -> list[dict[str, Any]]:
@@ -100,6 +103,15 @@ def _number(text: str | int | None, what: str) -> int | None:
     number = parse_count(text, what)
     if not 0 < number < 2**63:
         raise ConfigError(f"{what}: found {number}, expected 1 or more; hint: 1")
+    return number
+
+
+def _die(effect: str, text: str | int | None) -> int | None:
+    if text is None:
+        return None
+    number = parse_count(text, f"{effect}: die")
+    if not 0 <= number < 2**32:
+        raise ConfigError(f"{effect}: found die {number}, expected 0 or more; hint: die 0")
     return number
 
 
@@ -127,6 +139,8 @@ def in_words(fault: Mapping[str, Any]) -> str:
         facts.append(_PLURALS.get(fault["kind"], "commands of every kind"))
     if fault["offset"] is not None:
         facts.append(f"{_exact(fault['bytes'])} at {_exact(fault['offset'])}")
+    if fault.get("die") is not None:
+        facts.append(f"die {fault['die']}")
     if fault["by_seconds"] is not None:
         facts.append(f"late by {format_duration(fault['by_seconds'])}")
     if fault["over"]:
@@ -136,7 +150,8 @@ def in_words(fault: Mapping[str, Any]) -> str:
         facts.append(f"after {fault['left']} more" if after else f"{fault['left']} left")
     else:
         facts.append("until cleared")
-    facts.append(f"met {format_count(fault['hits'])}")
+    if fault["effect"] != "lost-die":
+        facts.append(f"met {format_count(fault['hits'])}")
     return f"fault {fault['number']}: {fault['effect']}, {', '.join(facts)}"
 
 

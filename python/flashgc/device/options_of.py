@@ -35,9 +35,13 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
         length = {"warmup": str(before), "writes": written - before}
     else:
         length = {"warmup": "0", "passes": 1}
-    physical = drive["blocks"] * drive["pages_per_block"]
+    beside = pages = drive["pages_per_block"]
     together = drive.get("blocks_together", 1)
     superblock = {"superblock": f"dies={together},planes=1"} if together > 1 else {}
+    if drive.get("parity") is not None:
+        dies, stripe, planes = drive["parity"]
+        superblock = {"superblock": f"dies={dies},planes={planes}", "parity": f"1/{stripe}"}
+        pages = beside * stripe // (stripe - 1)
     policies = {key: value for key, value in drive["policies"].items() if value is not None}
     if drive.get("streams_file") is not None:
         policies["streams"] = drive["streams_file"]
@@ -45,8 +49,8 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
         **policies,
         **superblock,
         "blocks": drive["blocks"] * together,
-        "pages_per_block": drive["pages_per_block"] // together,
-        "spare": 1 - drive["logical_pages"] / physical,
+        "pages_per_block": pages // together,
+        "spare": 1 - drive["logical_pages"] / (drive["blocks"] * beside),
         "fill": "empty",
         "numbering": "given",
         **length,

@@ -67,6 +67,7 @@ def _drive(stat: Stat) -> list[str]:
         # Servers of earlier versions do not send the effective spare factor.
         *(_fold("spare", spare_of(stat)) if "effective_spare" in stat else ()),
         *_fold("policies", policies),
+        *_parity(stat),
         *_fold(
             "serving",
             [*stat["serving"], f"for {format_duration(stat['uptime_seconds'])}"]
@@ -106,7 +107,20 @@ def _connections(stat: Stat) -> list[str]:
 def spare_of(stat: Stat) -> list[str]:
     """Return the spare factor, and what is left of it for collections without erased blocks."""
     whole, effective = (format_share(stat[key], 2) for key in ("spare_factor", "effective_spare"))
-    return [f"{whole} of the flash", f"{effective} for collections"]
+    beside = " beside parity" if stat.get("parity") is not None else ""
+    return [f"{whole} of the flash{beside}", f"{effective} for collections"]
+
+
+def _parity(stat: Stat) -> list[str]:
+    # Servers of earlier versions do not send the parity.
+    if stat.get("parity") is None:
+        return []
+    facts = [
+        f"{stat['parity']} of the flash",
+        f"amplification {_ratio(stat['write_amplification_with_parity'])} with it",
+        f"{_count(stat['counters']['rebuilt_pages_since_open'], 'page')} rebuilt",
+    ]
+    return _fold("parity", facts)
 
 
 def _realtime(stat: Stat) -> list[str]:

@@ -1,11 +1,12 @@
 //! The small drives that campaigns draw.
 
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec,
-    Victim, VictimSpec,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, Members,
+    PlacementSpec, Victim, VictimSpec,
 };
 
 use crate::layout::{PAGE, Zones};
+use crate::parity::Parity;
 use crate::settings::{Durability, Settings};
 
 /// The policies from which a schedule draws.
@@ -13,6 +14,17 @@ pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "f
 pub(super) const PLACEMENTS: [&str; 3] =
     ["none", "dac:regions=2,threshold=900", "fdp:handles=3,persistent=1"];
 pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
+
+/// The parity from which a schedule draws: dies of a superblock, dies of a stripe, pages of a
+/// program.
+const PARITY: [Option<(u32, u32, u32)>; 4] =
+    [None, Some((3, 3, 2)), Some((4, 2, 1)), Some((5, 5, 1))];
+
+/// Returns the parity that `draw`, a number below 4, stands for.
+pub(super) fn parity(draw: u32) -> Option<Parity> {
+    let (dies, parts, pages_per_program) = PARITY[draw as usize]?;
+    Parity::new(Members { dies, stripe: Some(parts) }, pages_per_program)
+}
 
 /// Returns the shape of a drive. A small one has 20 blocks of 8 pages, and 84 logical pages. The
 /// other has 12 blocks of 64 pages: the changes of one block do not fit into one journal block.
@@ -34,6 +46,7 @@ pub(super) fn settings(
     journal_blocks: u64,
     durability: Durability,
     lifespan: Option<Lifespan>,
+    parity: Option<Parity>,
 ) -> Settings {
     let placement = PlacementSpec::parse(placement).expect("registered");
     let layout = Layout {
@@ -44,10 +57,11 @@ pub(super) fn settings(
         fill: Fill::Empty,
         seed: 5,
         lifespan,
+        blocks_together: parity.map_or(1, |parity| parity.members.dies),
         ..Layout::new(geometry)
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));
-    Settings { layout, victim, journal_blocks, durability, streams: None }
+    Settings { layout, victim, journal_blocks, durability, streams: None, parity }
 }
 
 /// Returns a lifespan of `limit` erases for each block.

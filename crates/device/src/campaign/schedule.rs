@@ -6,7 +6,7 @@ mod judge;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
 
-use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
+use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, parity, settings, shape};
 use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave_unit, stream_of};
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
@@ -15,6 +15,7 @@ use crate::engine::{Backend, WriteStreams};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
+use crate::parity::LostDies;
 use crate::settings::{Durability, Settings};
 
 /// The settings of a schedule, and the versions that it wrote.
@@ -68,6 +69,12 @@ struct Work {
     failed: u64,
 }
 
+/// Loses one die, or none, and gives all others back.
+fn lose_one(dies: &LostDies, rng: &mut Stream) {
+    let lost = rng.below(dies.count() + 1);
+    (0..dies.count()).for_each(|die| dies.set(die, die == lost));
+}
+
 impl<'a> Schedule<'a> {
     pub(super) fn draw(rng: &mut Stream, pace: &'a Pace) -> Self {
         let mut one_of = |all: &[&'static str]| all[rng.below(all.len() as u32) as usize];
@@ -94,8 +101,8 @@ impl<'a> Schedule<'a> {
             _ => Durability::Power,
         };
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
-        let settings =
-            settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
+        let (shape, parity) = (shape(is_small, policies.1), parity(rng.below(4)));
+        let settings = settings(shape, policies, journal_blocks, durability, lifespan, parity);
         let (is_outlived, contents) = (rng.below(2) == 0, Contents::default());
         Self { pace, settings, durability, often, is_outlived, version: 0, contents }
     }
@@ -155,7 +162,11 @@ impl<'a> Schedule<'a> {
         if drive.drive().has_ended() {
             work.ended_at = Some(0);
         }
+        let mut dies = drive.drive().lost_dies();
         for _ in 0..commands {
+            if dies.count() > 0 && rng.below(8) == 0 {
+                lose_one(&dies, rng);
+            }
             let mut is_one_in = |count: u32| count > 0 && rng.below(count) == 0;
             let (fails, lies, ends) = (
                 is_one_in(self.often.failure),
@@ -171,6 +182,7 @@ impl<'a> Schedule<'a> {
             if ends || is_stuck {
                 drop(drive);
                 drive = self.again(&mut work, media, rng, tally)?;
+                dies = drive.drive().lost_dies();
             } else {
                 let before =
                     (drive.drive().is_checkpointing(), drive.drive().stat().opened.checkpoints);

@@ -43,6 +43,7 @@ impl Drive {
         (info.is_written, info.next) = (false, 0);
         info.erases = self.map.blocks(PLANE).erase_count(block);
         info.changed = self.journal.stamp();
+        self.stripes.forget(block);
         self.erased.push(block);
         self.note(Record::Erase { block })
     }

@@ -34,6 +34,7 @@ impl Drive {
             let last = self.zones.geometry.ppn(block, next - 1);
             let written = self.stripes.write(self.media.as_mut(), &self.zones, last);
             written.map_err(|error| self.fail(error))?;
+            self.stripes.forget(block);
         }
         Ok(self.map.close_unit(handle, PLANE))
     }

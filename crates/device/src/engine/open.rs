@@ -15,7 +15,7 @@ use crate::journal::Journal;
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::oob::Slot;
+use crate::parity::LostDies;
 use crate::recover::{self, Recovered};
 use crate::repair;
 use crate::settings::{Durability, Settings, invalid};
@@ -135,8 +135,8 @@ impl Drive {
             streams.hold(&|page| stream_of(ranges, page));
         } else if !is_restored {
             let named: Vec<StreamId> = (0..self.zones.geometry.logical_pages())
-                .map(|page| match self.map.locate(page).map(|ppn| self.slot(ppn)) {
-                    Some(Ok(Slot::Of(record))) => record.stream,
+                .map(|page| match self.map.locate(page).map(|ppn| self.record_of(page, ppn)) {
+                    Some(Ok(Some(record))) => record.stream,
                     _ => NO_STREAM, // no data, or damaged ones
                 })
                 .collect();
@@ -302,6 +302,7 @@ impl<'a> Opening<'a> {
             gives_room_back: self.media.gives_room_back(),
             seen: 0,
             window: Window::default(),
+            lost: LostDies::new(self.settings.parity),
             blocks: recovered.blocks,
             horizons: recovered.horizons,
             media: self.media,
@@ -349,7 +350,8 @@ pub(crate) fn zones_of(
     settings: &Settings,
 ) -> Result<Zones, DeviceError> {
     let geometry = settings.layout.geometry;
-    let zones = Zones::new(geometry, superblock.slot_bytes, superblock.journal_blocks);
+    let zones =
+        Zones::new(geometry, settings.parity, superblock.slot_bytes, superblock.journal_blocks);
     let shape = (superblock.blocks, superblock.pages_per_block, superblock.logical_pages);
     let expected = (geometry.blocks(), geometry.pages_per_block(), geometry.logical_pages());
     let text = settings.text();

@@ -92,7 +92,8 @@ impl Drive {
             data: sum,
         };
         self.is_dirty = true;
-        let is_whole = self.stripes.add((&self.zones, self.tag), ppn, data, &record);
+        let places = (&self.zones, self.tag);
+        let is_whole = self.stripes.add(self.media.as_ref(), places, ppn, data, &record);
         let written = waited.and_then(|()| match is_whole {
             true => self.stripes.write(self.media.as_mut(), &self.zones, ppn),
             false => Ok(()),

@@ -5,6 +5,7 @@ use super::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::oob::{self, Oob, Slot};
+use crate::parity::{self, Place, Raw};
 use crate::verify::{Damage, Expected, Pages};
 
 /// The most pages that are read at once.
@@ -55,14 +56,90 @@ impl Drive {
 
     fn damaged(&mut self, page: u32, damage: &Damage) -> DeviceError {
         self.media_errors += 1;
-        DeviceError::Media(format!("page {page}: {damage}"))
+        let beyond = match self.zones.parity {
+            Some(_) => ", and its parity does not give it back",
+            None => "",
+        };
+        DeviceError::Media(format!("page {page}: {damage}{beyond}"))
     }
 
-    /// Returns the out-of-band record at `ppn`, from the stripe that waits or from the medium.
-    pub(super) fn slot(&self, ppn: u32) -> std::io::Result<Slot> {
-        match self.stripes.page(ppn) {
-            Some((_, record)) => Ok(Slot::decode(self.tag, ppn, record)),
-            None => self.pages_of_media().slot(ppn),
+    /// Returns `true` if the page at `ppn` is on a die that is lost.
+    fn is_lost(&self, ppn: u32) -> bool {
+        let offset = self.zones.geometry.place_of(ppn).1;
+        self.zones.parity.is_some_and(|parity| self.lost.has(parity.die(offset)))
+    }
+
+    /// Reads a page of a group, from memory or from the medium; `None` if that fails.
+    fn raw(&self, place: Place) -> Option<Raw> {
+        let is_lost = match place {
+            Place::Data(ppn) => match self.stripes.page(ppn) {
+                Some((bytes, record)) => {
+                    let mut raw = Raw::ZEROS;
+                    raw.add(bytes, record);
+                    return Some(raw);
+                }
+                None => self.is_lost(ppn),
+            },
+            Place::Parity { block, group } => match self.stripes.parity(block, group) {
+                Some(raw) => return Some(raw),
+                None => {
+                    let has = |parity: parity::Parity| self.lost.has(parity.die_of_parity(group));
+                    self.zones.parity.is_some_and(has)
+                }
+            },
+        };
+        if is_lost { None } else { parity::read(self.media.as_ref(), &self.zones, place) }
+    }
+
+    /// Returns the page at `ppn` as the rest of its group gives it, right or not.
+    fn from_group(&self, ppn: u32) -> Option<Raw> {
+        let next = self.blocks[self.zones.geometry.place_of(ppn).0 as usize].next;
+        parity::rebuild(&self.zones, (ppn, next), |place| self.raw(place))
+    }
+
+    /// Rebuilds `page` from the rest of its group, because its place `ppn` has this damage. Without a
+    /// page that is right, `into` stays as it is.
+    fn mend(
+        &mut self,
+        page: u32,
+        ppn: u32,
+        into: &mut [u8],
+        damage: &Damage,
+    ) -> Result<Oob, DeviceError> {
+        let rebuilt = self.from_group(ppn).and_then(|raw| {
+            let slot = Slot::decode(self.tag, ppn, &raw.record);
+            let expected = self.expected(page, ppn);
+            let record = self.pages_of_media().verify(&expected, slot, &raw.bytes).ok()?;
+            into.copy_from_slice(&raw.bytes);
+            Some(record)
+        });
+        match rebuilt {
+            Some(record) => {
+                self.opened.rebuilt += 1;
+                Ok(record)
+            }
+            None => Err(self.damaged(page, damage)),
+        }
+    }
+
+    /// Returns the out-of-band record of `page`, whose place is `ppn`: from the stripe that waits, from
+    /// the medium or, with parity, from the rest of its group. `None` if there is no such record.
+    pub(super) fn record_of(&self, page: u32, ppn: u32) -> std::io::Result<Option<Oob>> {
+        let pages = self.pages_of_media();
+        if let Some((_, record)) = self.stripes.page(ppn) {
+            return Ok(pages
+                .marked(&self.expected(page, ppn), Slot::decode(self.tag, ppn, record))
+                .ok());
+        }
+        let found = if self.is_lost(ppn) { Ok(Slot::Blank) } else { pages.slot(ppn) };
+        let marked = |slot| pages.marked(&self.expected(page, ppn), slot).ok();
+        match (found, self.zones.parity) {
+            (Err(error), None) => Err(error),
+            (Ok(slot), None) => Ok(marked(slot)),
+            (found, Some(_)) => Ok(found.ok().and_then(marked).or_else(|| {
+                let raw = self.from_group(ppn)?;
+                marked(Slot::decode(self.tag, ppn, &raw.record))
+            })),
         }
     }
 
@@ -75,8 +152,14 @@ impl Drive {
             let verified = self.pages_of_media().verify(&self.expected(page, ppn), slot, into);
             return verified.map_err(|damage| self.damaged(page, &damage));
         }
-        let read = self.pages_of_media().read(&self.expected(page, ppn), into);
-        read.map_err(|damage| self.damaged(page, &damage))
+        let read = match self.is_lost(ppn) {
+            true => {
+                into.fill(0);
+                Err(Damage::Die)
+            }
+            false => self.pages_of_media().read(&self.expected(page, ppn), into),
+        };
+        read.or_else(|damage| self.mend(page, ppn, into, &damage))
     }
 
     /// Reads pages from `page` on. After an error the contents of the buffer are undefined.
@@ -118,7 +201,8 @@ impl Drive {
         }
         let mut records = [0; AT_ONCE as usize * oob::BYTES];
         let records = &mut records[..count * oob::BYTES];
-        let is_read = self.media.read_at(self.zones.data(ppn), into).is_ok()
+        let is_read = !(ppn..ppn + count as u32).any(|ppn| self.is_lost(ppn))
+            && self.media.read_at(self.zones.data(ppn), into).is_ok()
             && self.media.read_at(self.zones.oob(ppn), records).is_ok();
         let first = ppn;
         for (index, into) in (0..).zip(into.chunks_mut(PAGE)) {
@@ -127,7 +211,7 @@ impl Drive {
                 Some(slot) => {
                     let expected = self.expected(page, ppn);
                     let verified = self.pages_of_media().verify(&expected, slot, into);
-                    verified.map_err(|damage| self.damaged(page, &damage))?;
+                    verified.or_else(|damage| self.mend(page, ppn, into, &damage))?;
                 }
                 None => drop(self.read_place(page, ppn, into)?),
             }
@@ -142,6 +226,11 @@ impl Drive {
         window.records.resize(self.zones.geometry.pages_per_block() as usize * oob::BYTES, 0);
         if self.media.read_at(self.zones.oob(window.first), &mut window.records).is_err() {
             window.records.clear();
+        }
+        for (offset, record) in (0..).zip(window.records.chunks_mut(oob::BYTES)) {
+            if self.is_lost(window.first + offset) {
+                record.fill(0);
+            }
         }
     }
 
@@ -168,7 +257,9 @@ impl Drive {
             unreachable!("several pages are read only with their records");
         };
         let verified = self.pages_of_media().verify(&self.expected(page, ppn), slot, bytes);
-        verified.map_err(|damage| self.damaged(page, &damage))
+        let index = (ppn - window.ppn) as usize;
+        let into = &mut window.data[index * PAGE..][..PAGE];
+        verified.or_else(|damage| self.mend(page, ppn, into, &damage))
     }
 
     /// Returns the number of pages from `ppn` on to read at once: up to the last live one within
@@ -204,7 +295,14 @@ mod tests {
         };
         let victim = Victim::Registered(VictimSpec::parse("fifo").unwrap());
         let durability = Durability::Power;
-        let settings = Settings { layout, victim, journal_blocks: 16, durability, streams: None };
+        let settings = Settings {
+            layout,
+            victim,
+            journal_blocks: 16,
+            durability,
+            streams: None,
+            parity: None,
+        };
         let mut media = MemMedia::new(settings.file_bytes().unwrap());
         Drive::create(&mut media, &settings, [7; 16]).unwrap();
         let mut drive = Drive::open(Box::new(media), &settings).unwrap();

@@ -15,6 +15,8 @@ pub struct Report {
     pub uuid: [u8; 16],
     /// The shape of the drive.
     pub geometry: Geometry,
+    /// The number of dies of a stripe, one of which has the parity; `None` without parity.
+    pub stripe: Option<u32>,
     /// The kind of failure that flushed data survive.
     pub durability: Durability,
     /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the
@@ -92,6 +94,15 @@ pub struct Block {
     pub erases: u32,
 }
 
+impl Report {
+    /// Returns the pages that were programmed since the drive was made: those of the host, copies, and
+    /// the parity of both.
+    pub fn programmed_pages(&self) -> u64 {
+        let pages = self.counters.host_pages + self.counters.copied_pages;
+        pages + self.stripe.map_or(0, |parts| pages / u64::from(parts - 1))
+    }
+}
+
 impl Drive {
     /// Returns the drive's state and counts.
     pub fn stat(&self) -> Report {
@@ -102,6 +113,7 @@ impl Drive {
         Report {
             uuid,
             geometry: self.zones.geometry,
+            stripe: self.zones.parity.and_then(|parity| parity.members.stripe),
             durability: self.durability,
             counters: self.map.counters(),
             usage: self.copies.now.usage.plus(&self.usage),

@@ -5,6 +5,8 @@ use std::io;
 use super::Drive;
 use crate::checkpoint::{Parts, Slices};
 use crate::error::DeviceError;
+use crate::layout::PAGE;
+use crate::parity::Place;
 use crate::superblock::Superblock;
 use flashgc_base::counts::Counts;
 
@@ -105,8 +107,7 @@ impl Drive {
         erased.dedup();
         for block in erased {
             if !self.blocks[block as usize].is_written {
-                let first = self.zones.data(self.zones.first_ppn(block));
-                match self.media.punch(first, self.zones.block_bytes()) {
+                match self.punch_block(block) {
                     Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                         self.gives_room_back = false;
                         return Ok(());
@@ -116,6 +117,18 @@ impl Drive {
             }
         }
         Ok(())
+    }
+
+    /// Gives back the room of a block: that of its pages, and that of their parity.
+    fn punch_block(&mut self, block: u32) -> io::Result<()> {
+        let first = self.zones.data(self.zones.first_ppn(block));
+        self.media.punch(first, self.zones.block_bytes())?;
+        let parity = u64::from(self.zones.parity_of_block()) * PAGE as u64;
+        if parity == 0 {
+            return Ok(());
+        }
+        let (first, _) = self.zones.place(Place::Parity { block, group: 0 });
+        self.media.punch(first, parity)
     }
 
     /// Writes a whole checkpoint, with the page store's snapshot if `saves_state`, and then the

@@ -12,7 +12,6 @@ use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mapped::GROUP;
-use crate::oob::Slot;
 use crate::recording::{HostRequest, Noted, Origin, Recording};
 use crate::usage::Usage;
 
@@ -155,9 +154,9 @@ impl Drive {
         let (mut late, mut failed) = (0, None);
         pages.retain(|&page| {
             let Some(ppn) = self.map.locate(page) else { return false };
-            let is_older = match self.slot(ppn) {
-                Ok(Slot::Of(record)) => record.written_at <= moment,
-                Ok(Slot::Blank | Slot::Torn) => false, // damaged: nobody knows when
+            let is_older = match self.record_of(page, ppn) {
+                Ok(Some(record)) => record.written_at <= moment,
+                Ok(None) => false, // damaged: nobody knows when
                 Err(error) => {
                     failed = Some(error);
                     false

@@ -1,11 +1,17 @@
 //! Pages of open blocks that wait to be written. Consecutive pages of a block are gathered and
 //! written at once, and so are their out-of-band records.
+//!
+//! Behind the pages comes the parity of their groups: it covers all pages that were written, so a page
+//! that was written can be lost at any time. The parity of a stripe that goes on stays in memory,
+//! until the last page of the stripe.
 
 use std::io;
+use std::ops::Range;
 
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
+use crate::parity::{Parity, Place, Raw, read, xor};
 
 /// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
 const PAGES: u32 = 16;
@@ -19,10 +25,24 @@ struct Stripe {
     records: Vec<u8>,
 }
 
+/// The parity of a block that is being programmed, from the stripe of the first page that waits on.
+struct Growing {
+    block: u32,
+    /// The first group.
+    first: u32,
+    /// The groups that have changed since they were written.
+    changed: Range<u32>,
+    /// A page of parity for each group, and its record.
+    data: Vec<u8>,
+    records: Vec<u8>,
+}
+
 /// The stripes that wait, one for each block that is being programmed.
 #[derive(Default)]
 pub(super) struct Stripes {
     waiting: Vec<Stripe>,
+    /// The parity of the blocks that are being programmed.
+    growing: Vec<Growing>,
     /// Empty stripes whose buffers are used again.
     spare: Vec<Stripe>,
 }
@@ -32,11 +52,16 @@ impl Stripes {
     /// stripe is whole now, and is to be written.
     pub(super) fn add(
         &mut self,
+        media: &dyn Media,
         (zones, tag): (&Zones, u32),
         ppn: u32,
         data: &[u8],
         record: &Oob,
     ) -> bool {
+        let record = record.encode(tag, ppn);
+        if let Some(parity) = zones.parity {
+            self.cover(media, (zones, parity), ppn, (data, &record));
+        }
         let (block, offset) = zones.geometry.place_of(ppn);
         let of_block = |stripe: &Stripe| zones.geometry.place_of(stripe.ppn).0 == block;
         let index = self.waiting.iter().position(of_block).unwrap_or_else(|| {
@@ -47,8 +72,72 @@ impl Stripes {
         let stripe = &mut self.waiting[index];
         debug_assert_eq!(stripe.ppn + stripe.pages(), ppn, "pages of a block come in order");
         stripe.data.extend_from_slice(data);
-        stripe.records.extend_from_slice(&record.encode(tag, ppn));
+        stripe.records.extend_from_slice(&record);
         (offset + 1).is_multiple_of(PAGES) || offset + 1 == zones.geometry.pages_per_block()
+    }
+
+    /// Adds the page at `ppn` to the parity of its group.
+    fn cover(
+        &mut self,
+        media: &dyn Media,
+        (zones, parity): (&Zones, Parity),
+        ppn: u32,
+        (data, record): (&[u8], &[u8; oob::BYTES]),
+    ) {
+        let (block, offset) = zones.geometry.place_of(ppn);
+        let (group, in_stripe) = (parity.group(offset), parity.in_stripe());
+        let at = self.growing.iter().position(|growing| growing.block == block);
+        let at = at.unwrap_or_else(|| {
+            self.growing.push(Growing::new(block));
+            self.growing.len() - 1
+        });
+        let growing = &mut self.growing[at];
+        let (stripe, of_stripe) = (parity.stripe(offset), parity.pages_per_program);
+        let end = (stripe + 1) * of_stripe;
+        if growing.end() < end {
+            let is_next = growing.end() == end - of_stripe && !growing.data.is_empty();
+            if !is_next {
+                growing.begin(end - of_stripe);
+            }
+            for group in end - of_stripe..end {
+                // The stripe may have pages from before the drive was opened.
+                let place = Place::Parity { block, group };
+                let is_new = offset.is_multiple_of(in_stripe);
+                let before = if is_new { None } else { read(media, zones, place) };
+                let Raw { bytes, record } = before.unwrap_or(Raw::ZEROS);
+                growing.data.extend_from_slice(&bytes);
+                growing.records.extend_from_slice(&record);
+            }
+        }
+        let index = (group - growing.first) as usize;
+        let page = &mut growing.data[index * PAGE..][..PAGE];
+        let marks = &mut growing.records[index * oob::BYTES..][..oob::BYTES];
+        if offset % in_stripe < of_stripe {
+            page.copy_from_slice(data);
+            marks.copy_from_slice(record);
+        } else {
+            xor(page, data);
+            xor(marks, record);
+        }
+        growing.changed = match growing.changed.is_empty() {
+            true => group..group + 1,
+            false => growing.changed.start.min(group)..growing.changed.end.max(group + 1),
+        };
+    }
+
+    /// Returns the page of parity of a group, if it is in memory.
+    pub(super) fn parity(&self, block: u32, group: u32) -> Option<Raw> {
+        let growing = self.growing.iter().find(|growing| growing.block == block)?;
+        let index = group.checked_sub(growing.first).filter(|_| group < growing.end())? as usize;
+        let mut raw = Raw::ZEROS;
+        raw.bytes.copy_from_slice(&growing.data[index * PAGE..][..PAGE]);
+        raw.record.copy_from_slice(&growing.records[index * oob::BYTES..][..oob::BYTES]);
+        Some(raw)
+    }
+
+    /// Forgets the parity of a block that is not programmed further. Nothing of it waits.
+    pub(super) fn forget(&mut self, block: u32) {
+        self.growing.retain(|growing| growing.block != block);
     }
 
     /// Returns the page at `ppn` and its record, if the page waits.
@@ -86,10 +175,55 @@ impl Stripes {
         let stripe = &self.waiting[index];
         media.write_at(zones.data(stripe.ppn), &stripe.data)?;
         media.write_at(zones.oob(stripe.ppn), &stripe.records)?;
+        if let Some(parity) = zones.parity {
+            let (block, offset) = zones.geometry.place_of(stripe.ppn);
+            let behind = offset + stripe.pages();
+            if let Some(growing) = self.growing.iter_mut().find(|growing| growing.block == block) {
+                growing.write(media, zones, parity.stripe(behind) * parity.pages_per_program)?;
+            }
+            if behind == zones.geometry.pages_per_block() {
+                self.growing.retain(|growing| growing.block != block);
+            }
+        }
         let mut written = self.waiting.swap_remove(index);
         written.data.clear();
         written.records.clear();
         self.spare.push(written);
+        Ok(())
+    }
+}
+
+impl Growing {
+    fn new(block: u32) -> Self {
+        Self { block, first: 0, changed: 0..0, data: Vec::new(), records: Vec::new() }
+    }
+
+    /// Returns the group behind the last one in memory.
+    fn end(&self) -> u32 {
+        self.first + (self.records.len() / oob::BYTES) as u32
+    }
+
+    /// Begins again with group `first`.
+    fn begin(&mut self, first: u32) {
+        self.data.clear();
+        self.records.clear();
+        (self.first, self.changed) = (first, first..first);
+    }
+
+    /// Writes the groups that have changed, and then forgets those before group `going_on`.
+    fn write(&mut self, media: &mut dyn Media, zones: &Zones, going_on: u32) -> io::Result<()> {
+        let Range { start, end } = self.changed;
+        if start < end {
+            let (first, behind) = ((start - self.first) as usize, (end - self.first) as usize);
+            let (data, record) = zones.place(Place::Parity { block: self.block, group: start });
+            media.write_at(data, &self.data[first * PAGE..behind * PAGE])?;
+            media.write_at(record, &self.records[first * oob::BYTES..behind * oob::BYTES])?;
+            self.changed = end..end;
+        }
+        let over = (going_on.clamp(self.first, self.end()) - self.first) as usize;
+        self.data.drain(..over * PAGE);
+        self.records.drain(..over * oob::BYTES);
+        self.first += over as u32;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_ftl::placement::Remembers;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
-    Levelling, Lifespan, PlacementSpec, Victim, VictimSpec,
+    Levelling, Lifespan, Members, PlacementSpec, Victim, VictimSpec,
 };
 use flashgc_workload::StreamRanges;
 use toml_edit::{DocumentMut, Item, value};
@@ -18,6 +18,7 @@ use crate::codec::crc;
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, Zones};
 use crate::media::Media;
+use crate::parity::Parity;
 use crate::strangers::Strangers;
 use crate::superblock::Copies;
 
@@ -87,6 +88,12 @@ impl Durability {
 /// The key of the number of blocks of a superblock.
 const TOGETHER: &str = "blocks-together";
 
+/// The keys of a drive with parity: the dies of a superblock, the dies of a stripe, one of which has
+/// the parity, and the pages that a die programs together.
+const DIES: &str = "dies-together";
+const STRIPE: &str = "parity-stripe";
+const PROGRAM: &str = "pages-per-program";
+
 impl Settings {
     /// Returns the settings as TOML, as stored in the drive's file. Two drives with the same text
     /// decide alike.
@@ -100,6 +107,12 @@ impl Settings {
         // Files of drives without superblocks stay as they were.
         if self.layout.blocks_together > 1 {
             text[TOGETHER] = value(i64::from(self.layout.blocks_together));
+        }
+        if let Some(parity) = self.parity {
+            let (dies, stripe, program) = parity.parts();
+            for (key, number) in [(DIES, dies), (STRIPE, stripe), (PROGRAM, program)] {
+                text[key] = value(i64::from(number));
+            }
         }
         text["logical-pages"] = value(i64::from(geometry.logical_pages()));
         text["victim"] = value(self.victim.to_string());
@@ -161,8 +174,21 @@ impl Settings {
             true => keys.number(TOGETHER)?,
             false => 1,
         };
-        if blocks_together == 0 || !geometry.pages_per_block().is_multiple_of(blocks_together) {
-            return Err(keys.fault(TOGETHER, "a divisor of pages-per-block"));
+        let parity = match keys.0.contains_key(DIES) {
+            true => {
+                let members =
+                    Members { dies: keys.number(DIES)?, stripe: Some(keys.number(STRIPE)?) };
+                Parity::new(members, keys.number(PROGRAM)?)
+            }
+            false => None,
+        };
+        let pages = geometry.pages_per_block();
+        if parity.is_some_and(|parity| !parity.fits(pages)) {
+            return Err(keys.fault(STRIPE, "dies that divide those of a superblock"));
+        }
+        let all = u64::from(pages) + parity.map_or(0, |parity| parity.pages(pages).into());
+        if blocks_together == 0 || !all.is_multiple_of(u64::from(blocks_together)) {
+            return Err(keys.fault(TOGETHER, "a divisor of the pages of a superblock"));
         }
         let lifespan = match keys.word("endurance")? {
             NONE => None,
@@ -199,6 +225,7 @@ impl Settings {
             journal_blocks: keys.number("journal-blocks")?,
             durability: keys.spec("durability", Durability::parse)?,
             streams,
+            parity,
         })
     }
 }

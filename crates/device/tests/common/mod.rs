@@ -26,7 +26,14 @@ pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
         ..Layout::new(Geometry::with_spare(60, 12, spare).unwrap())
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).unwrap());
-    Settings { layout, victim, journal_blocks: 16, durability: Durability::Power, streams: None }
+    Settings {
+        layout,
+        victim,
+        journal_blocks: 16,
+        durability: Durability::Power,
+        streams: None,
+        parity: None,
+    }
 }
 
 pub fn plain() -> Settings {

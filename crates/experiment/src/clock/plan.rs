@@ -3,14 +3,14 @@
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
-use flashgc_ftl::{Geometry, PageBuffer, PlacementSpec, SlcRegion};
+use flashgc_ftl::{Geometry, Members, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{
     parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Members, Placement, ReadRetry, Settings,
-    SlcPlan, Suspend, Unit,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
+    Suspend, Unit,
 };
 use flashgc_workload::requests::{Arrivals, Requests};
 

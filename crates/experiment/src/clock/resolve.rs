@@ -6,10 +6,10 @@ use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
-use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
+use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, Members, PlacementSpec};
 use flashgc_timed::tenants::{ClassWeights, Tenant};
 use flashgc_timed::words::Window;
-use flashgc_timed::{Loop, Members, Settings};
+use flashgc_timed::{Loop, Settings};
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;

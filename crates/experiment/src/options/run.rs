@@ -112,9 +112,9 @@ super::holder! {
         parity: String => "none",
             "Share of each superblock that is parity: 1/N, or none. N divides the number of its \
              blocks, which lie on several dies, so that a block that fails is rebuilt from the \
-             others; with a clock, N divides the number of its dies. {spare} is the share beside the \
+             others; with a clock and on a stored drive, N divides the number of its dies. {spare} is the share beside the \
              parity.",
-            drive(Kind::Text).unstored("its file keeps each page once").metavar("1/N").example("1/16").several()
+            drive(Kind::Text).stored().metavar("1/N").example("1/16").several()
                 .checked(|_, text| parse_parity(text).map(drop));
         #[serde(skip_serializing_if = "is_true")]
         power_protection: bool => "yes",

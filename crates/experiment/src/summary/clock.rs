@@ -479,7 +479,7 @@ fn digest(counts: &str, runs: &[Timings]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use flashgc_timed::Members;
+    use flashgc_ftl::Members;
 
     use super::*;
 

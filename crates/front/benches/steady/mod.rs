@@ -21,6 +21,7 @@ pub(crate) fn drive(path: &Path, blocks: u32) -> Drive {
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
         streams: None,
+        parity: None,
     };
     let mut media = FileMedia::create(path, settings.file_bytes().expect("a size")).expect("room");
     Drive::create(&mut media, &settings, *b"a drive measured").expect("room");

@@ -37,6 +37,7 @@ fn drive(path: &Path, spare: f64, random: u64) -> Drive {
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
         streams: None,
+        parity: None,
     };
     let bytes = settings.file_bytes().expect("a size");
     let mut media = FileMedia::create(path, bytes).expect("a file");

@@ -234,7 +234,7 @@ fn file(bytes: &[u8; 16]) -> Option<FileStream> {
 }
 
 /// Returns the fault of an INJECT, or `None` if the bytes are no fault. A range has at least one
-/// byte, and only a delay has a time.
+/// byte, and only a delay has a time. A lost die has its number in place of a time.
 fn fault(bytes: &[u8; 40]) -> Option<Fault> {
     let (head, numbers) = bytes.split_first_chunk::<8>()?;
     let ([next, first, count, time], []) = numbers.as_chunks::<8>() else { return None };
@@ -247,6 +247,7 @@ fn fault(bytes: &[u8; 40]) -> Option<Fault> {
         (4, 0) => Effect::Drop,
         (5, 0) => Effect::Disconnect,
         (6, 0) => Effect::EndOfLife,
+        (7, die) => Effect::LostDie(die.try_into().ok()?),
         _ => return None,
     };
     let kind = match kind {
@@ -269,6 +270,7 @@ fn fault_bytes(fault: &Fault) -> Vec<u8> {
         Effect::Drop => (4, 0),
         Effect::Disconnect => (5, 0),
         Effect::EndOfLife => (6, 0),
+        Effect::LostDie(die) => (7, die.into()),
     };
     let range = range.clone().unwrap_or_default();
     let head = [number, kind.map_or(0, |kind| kind as u8 + 1), 0, 0, 0, 0, 0, 0];

@@ -32,12 +32,12 @@ use crate::places::At;
 /// A fault as Python gives it: effect, kind of commands, first byte and number of bytes, number of
 /// commands, seconds.
 #[derive(FromPyObject)]
-struct Fault(String, Option<String>, Option<(u64, u64)>, Option<u64>, Option<f64>);
+struct Fault(String, Option<String>, Option<(u64, u64)>, Option<u64>, Option<f64>, Option<u32>);
 
 impl Fault {
     fn parsed(&self) -> PyResult<faults::Fault> {
-        let Self(effect, kind, range, next, by) = self;
-        flashgc_server::faults::fault(effect, kind.as_deref(), *range, *next, *by)
+        let Self(effect, kind, range, next, by, die) = self;
+        flashgc_server::faults::fault(effect, kind.as_deref(), *range, *next, *by, *die)
             .map_err(errors::config)
     }
 }

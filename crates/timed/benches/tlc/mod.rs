@@ -1,6 +1,7 @@
 //! The drive of the benchmarks with a clock: 8 channels and 64 dies of TLC.
 
-use flashgc_timed::{Hardware, Loop, Members, Preemption, Settings};
+use flashgc_ftl::Members;
+use flashgc_timed::{Hardware, Loop, Preemption, Settings};
 
 /// The overprovisioning (N - U) / U: N is the number of physical pages, U of logical ones.
 pub const OVERPROVISION: f64 = 0.28;

@@ -2,6 +2,7 @@
 
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
+use flashgc_ftl::Members;
 
 /// The numbers of channels, packages, dies and planes, and the times of operations in nanoseconds.
 ///
@@ -35,22 +36,6 @@ pub struct Hardware {
     pub transfer_ns: u64,
     /// The time that the command and the address take on the bus before each operation.
     pub command_ns: u64,
-}
-
-/// The dies whose blocks a superblock joins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Members {
-    /// The number of these dies: a divisor of the dies of the drive. With 1, each die has its own
-    /// superblocks or blocks.
-    pub dies: u32,
-    /// The number of dies of a stripe, one of which has the parity of the others: a divisor of
-    /// `dies`. `None` without parity.
-    pub stripe: Option<u32>,
-}
-
-impl Members {
-    /// Each die has its own superblocks or blocks.
-    pub const ONE: Self = Self { dies: 1, stripe: None };
 }
 
 impl Hardware {

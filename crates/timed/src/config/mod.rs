@@ -10,7 +10,7 @@ mod slc;
 pub mod words;
 
 pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
-pub use hardware::{Hardware, Members};
+pub use hardware::Hardware;
 pub use placement::{Order, Placement};
 pub use rows::Rows;
 pub use settings::{

@@ -118,7 +118,6 @@ impl fmt::Display for Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Members;
 
     #[test]
     fn every_order_goes_through_all_planes_and_varies_its_first_letter_fastest() {

@@ -1,15 +1,12 @@
 //! The places of the pages of superblocks that join the blocks of several dies.
 
-use super::hardware::{Hardware, Members};
+use flashgc_ftl::{Members, ProgramPlace};
+
+use super::hardware::Hardware;
 
 /// The places of the pages of superblocks over several dies.
 ///
-/// A superblock is filled program by program, and each program goes to the next of its dies: the
-/// *members* 0, 1, 2 and so on, then 0 again. With parity the members form stripes of equal size. In
-/// each row of programs one member of each stripe has the parity, and the others have data; it is
-/// member 0 of the stripe in the first row, then 1, and so on.
-///
-/// Neighbours lie on different channels: the dies of the drive are taken channel by channel, first the
+/// [`Members`] says which member has which program. Neighbours lie on different channels: the dies of the drive are taken channel by channel, first the
 /// first of each channel, then the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
@@ -19,15 +16,6 @@ pub struct Rows {
     units_per_page: u32,
     units_per_program: u32,
     pages_per_program: u32,
-}
-
-/// The place of a program of a superblock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Program {
-    member: u32,
-    row: u32,
-    /// The member with the parity of its stripe, if the program is the last one of the stripe.
-    ends: Option<u32>,
 }
 
 impl Rows {
@@ -85,22 +73,12 @@ impl Rows {
     /// Returns the member with the parity of the stripe whose last data are in the program with the
     /// unit at `offset`. `None` if other data of the stripe come later, or without parity.
     pub fn parity_after(&self, offset: u32) -> Option<u32> {
-        self.program(offset).ends
+        let place = self.program(offset);
+        place.parity.filter(|_| place.is_last)
     }
 
-    fn program(&self, offset: u32) -> Program {
-        let index = offset / self.units_per_program;
-        let Members { dies, stripe } = self.members;
-        let Some(parts) = stripe else {
-            return Program { member: index % dies, row: index / dies, ends: None };
-        };
-        let (stripe, place) = (index / (parts - 1), index % (parts - 1));
-        let of_row = dies / parts;
-        let (row, first) = (stripe / of_row, stripe % of_row * parts);
-        let parity = row % parts;
-        let member = first + place + u32::from(place >= parity);
-        let ends = (place == parts - 2).then_some(first + parity);
-        Program { member, row, ends }
+    fn program(&self, offset: u32) -> ProgramPlace {
+        self.members.place(offset / self.units_per_program)
     }
 }
 

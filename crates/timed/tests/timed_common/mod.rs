@@ -7,11 +7,10 @@ use std::collections::HashMap;
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Stepwise, VictimSpec,
+    Fill, Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec, PlaneLayout, Stepwise,
+    VictimSpec,
 };
-use flashgc_timed::{
-    Completion, Hardware, Loop, Members, Observer, Settings, Source, Span, TimedDrive,
-};
+use flashgc_timed::{Completion, Hardware, Loop, Observer, Settings, Source, Span, TimedDrive};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 

@@ -68,6 +68,11 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
             text = ", ".join(str(page) for page in pages[:NAMED])
             more = ", ..." if len(pages) > NAMED else ""
             click.echo(f"{n(len(pages))} pages {what}: {text}{more}")
+    if report["rebuilt"]:
+        damaged = f"{n(len(report['rebuilt']))} pages are damaged"
+        click.echo(f"{damaged}, and their parity gives them back")
+    if report["parity_wrong"]:
+        click.echo(f"{n(report['parity_wrong'])} pages of parity do not match what they cover")
     if is_whole:
         click.echo("all of them can be read, and both maps agree")
     return OK if is_whole else FAILED

@@ -70,7 +70,12 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
 
     out = console()
     together = figures["blocks_together"]
+    pages, parity = figures["pages_per_block"], figures["parity"]
     whole = f"{n(figures['blocks'])} superblocks of {n(together)} blocks"
+    if parity is not None:
+        _, stripe, _ = parity
+        pages = pages * stripe // (stripe - 1)
+        whole += f", {n(together // stripe)} of them parity,"
     rows = [
         ("drive", name),
         (
@@ -78,7 +83,7 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
             f"{format_size(figures['capacity_bytes'])} for the host, of "
             f"{format_size(figures['physical_bytes'])}: "
             f"{whole if together > 1 else n(figures['blocks']) + ' blocks'} of "
-            f"{n(figures['pages_per_block'] // together)} pages of 4 KiB",
+            f"{n(pages // together)} pages of 4 KiB",
         ),
         ("victim", figures["policies"]["victim"]),
         ("placement", figures["policies"]["placement"]),

@@ -39,8 +39,9 @@ def _kinds() -> tuple[str, ...]:
 def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: Any) -> int:
     """Set FAULT on the served drive in FILE, to test how its hosts bear it.
 
-    FAULT is unreadable, fail, delay, drop, disconnect or end-of-life; list shows the faults that
-    are set, and clear takes them away. A command that fails or gets no answer is not executed.
+    FAULT is unreadable, fail, delay, drop, disconnect, end-of-life or lost-die; list shows the
+    faults that are set, and clear takes them away. A command that fails or gets no answer is not
+    executed.
 
     Options:
       --kind WORD
@@ -55,6 +56,9 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
           [default: any number until it is cleared; disconnect: 0]
       --by TIME
           Time by which answers are late: 50ms, at most 10min.
+      --die N
+          Number of the die that is lost: nothing can be read from it, and its pages are rebuilt
+          from their parity.
       --number N
           Number of the fault to clear. [default: all]
       --json
@@ -66,6 +70,7 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
       flashgc device inject drive.flash drop --kind flush --next 1
       flashgc device inject drive.flash disconnect
       flashgc device inject drive.flash end-of-life
+      flashgc device inject drive.flash lost-die --die 3
       flashgc device inject drive.flash list
       flashgc device inject drive.flash clear
 

@@ -56,6 +56,22 @@ mutants! {
     OobSumNotChecked,
     /// An out-of-band record is not signed with its place.
     OobWithoutPlace,
+    /// After a crash the parity stays as it is.
+    ParityNotRenewed,
+    /// After a crash the parity of stripes in the tail of the journal stays as it is.
+    ParityOfTailNotRenewed,
+    /// After a crash the parity of stripes in which open blocks go on stays as it is.
+    ParityOfOpenNotRenewed,
+    /// The parity of a stripe to which recovery has moved pages stays as it is.
+    ParityOfMovedNotRenewed,
+    /// After a failed sync, pages without current data that parity covers are not written again.
+    CoveredNotRenewed,
+    /// A page is rebuilt with places that were not programmed.
+    ParityOfUnwritten,
+    /// A stripe that goes on after an opening begins with new parity.
+    ParityBegunAnew,
+    /// The out-of-band record of parity is not written.
+    ParityWithoutRecord,
     /// Only the first of the pages that are read at once is verified.
     NeighboursNotVerified,
     /// A read of several pages takes the physical pages behind the first one, wherever the map has

@@ -6,7 +6,7 @@ use std::ops::Range;
 use flashgc_base::rng::Stream;
 use flashgc_ftl::EndOfLife;
 
-use super::super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
+use super::super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, parity, settings, shape};
 use super::super::oracle::Version;
 use super::short::Short;
 use crate::layout::PAGE;
@@ -217,8 +217,8 @@ impl Script {
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
         let punches = of([0, 1, 1, 1]) == 1;
         let is_small = durability != Durability::Power || of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 1;
-        let settings =
-            settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
+        let (shape, parity) = (shape(is_small, policies.1), parity(of([0, 1, 2, 3])));
+        let settings = settings(shape, policies, journal_blocks, durability, lifespan, parity);
         let is_outlived = of([0, 1, 0, 1]) == 1;
         let pages = settings.layout.geometry.logical_pages();
         let mut draw = Draw { rng, swarm, pages, version: 0 };
@@ -228,15 +228,16 @@ impl Script {
 
     /// Returns the drive and the steps as text, one line each.
     pub(super) fn lines(&self) -> Vec<String> {
-        let Settings { layout, victim, journal_blocks, durability, .. } = &self.settings;
+        let Settings { layout, victim, journal_blocks, durability, parity, .. } = &self.settings;
         let drive = format!(
             "drive: {} blocks of {} pages, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
-             blocks, durability {}{}{}{}",
+             blocks, durability {}{}{}{}{}",
             layout.geometry.blocks(),
             layout.geometry.pages_per_block(),
             layout.placement,
             layout.allocation,
             durability.name(),
+            parity.map(|parity| format!(", {parity:?}")).unwrap_or_default(),
             layout.lifespan.map(|life| format!(", {life:?}")).unwrap_or_default(),
             if self.punches { "" } else { ", the medium gives no room back" },
             if self.is_outlived { ", the host outlives the process" } else { "" }

@@ -6,7 +6,7 @@ use super::super::Tally;
 use super::super::drives::bit_of;
 use super::super::images::Images;
 use super::super::oracle::{Promise, View};
-use super::{Schedule, Work};
+use super::{Schedule, Work, lose_one};
 use crate::check::check;
 use crate::checkpoint::{self, CheckpointPlace};
 use crate::error::DeviceError;
@@ -148,7 +148,12 @@ impl Schedule<'_> {
         };
         tally.of_fallbacks += u64::from(is_damaged);
         tally.skipped += drive.drive().stat().recovery.map_or(0, |recovery| recovery.skipped);
+        let dies = drive.drive().lost_dies();
+        if promise == Promise::Kept && dies.count() > 0 {
+            lose_one(&dies, rng);
+        }
         let versions = self.read_all(drive.drive(), rng)?;
+        tally.rebuilt += drive.drive().stat().opened.rebuilt;
         let view = match promise {
             Promise::Kept if image.is_power => work.oracle.at(position),
             Promise::Kept => {
