@@ -29,6 +29,9 @@ class Spare:
 def spare_for(model: str, wanted: float, **parameters: Unpack[Parameters]) -> Spare:
     """The spare space at which ``model`` has the write amplification ``wanted``.
 
+    Superblocks with the frontier ``compact`` or ``mixed`` jump over some values just above a whole
+    number. For these the answer is the spare space of the jump.
+
     Raises :class:`flashgc.ConfigError`, which names the possible range, if no spare factor gives
     it.
 
