@@ -179,6 +179,8 @@ fn parity_is_whole_blocks_on_several_dies() {
 #[test]
 fn blocks_are_rounded_up_to_whole_superblocks() {
     let mut query = worked(256, Some(16));
+    // 49,152 units, of which 15 of 16 are data.
+    assert_eq!(query.superblocks().unwrap().pages(), 46_080);
     query.set(Number::Blocks, 16_321.0).unwrap();
     assert_eq!(query.superblock_count(), 256);
     query.set(Number::Blocks, 16_320.0).unwrap();
