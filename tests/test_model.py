@@ -138,6 +138,86 @@ def test_arrays_broadcast_as_in_numpy() -> None:
     assert over == pytest.approx([model.greedy(0.2), model.greedy(0.1)], rel=1e-12)
 
 
+#: A drive of 16 dies with 4 planes, whose 48 GiB of flash are 12,582,912 units of 4 KiB and hold
+#: 10,027,008 units of the host.
+WIDE = {"superblock": "dies=16,planes=4", "frontier": "pool:low=2"}
+FLASH, LOGICAL = 12_582_912, 10_027_008
+
+
+def test_superblocks_amplify_as_an_independent_program_counted() -> None:
+    # The counts of a program of 60 lines in C that shares no code with ours. They hold within 1%,
+    # and within 3% at 32 superblocks.
+    superblocks = numpy.array([32, 64, 128, 256, 512, 1024])
+    counted = numpy.array([6.91, 4.580, 3.965, 3.723, 3.614, 3.559])
+    found = model.superblock(
+        0.15, FLASH // 64 // superblocks, blocks=64 * superblocks, parity="1/16", **WIDE
+    )
+    assert (abs(found / counted - 1) <= [0.03, *[0.01] * 5]).all(), found
+
+
+@pytest.mark.parametrize(
+    ("parity", "spare", "data", "programs"),
+    [
+        ("none", 0.2031, 2.759, None),
+        ("1/64", 0.1905, 2.938, 2.985),
+        ("1/16", 0.1500, 3.723, 3.971),
+        ("1/8", 0.0893, 6.433, 7.352),
+    ],
+)
+def test_parity_takes_spare_space_and_programs(
+    parity: str, spare: float, data: float, programs: float | None
+) -> None:
+    # The same counts, at one logical capacity.
+    parts = 1 if parity == "none" else int(parity[2:])
+    share = 1 if parity == "none" else (parts - 1) / parts
+    beside = 1 - LOGICAL / (FLASH * share)
+    assert beside == pytest.approx(spare, abs=5e-5)
+    result = model.evaluate(
+        "superblock", spare=beside, pages_per_block=768, blocks=64 * 256, parity=parity, **WIDE
+    )
+    drive = result.superblocks
+    assert drive is not None
+    assert (drive.count, drive.data_pages) == (256, 49_152 * share)
+    assert drive.spare_of_flash == pytest.approx(1 - LOGICAL / FLASH)
+    assert result.write_amplification == pytest.approx(data, rel=0.01)
+    if programs is None:
+        assert drive.write_amplification_with_parity is None
+    else:
+        written = drive.write_amplification_with_parity
+        assert written == pytest.approx(programs, rel=0.01)
+        assert written == pytest.approx(result.write_amplification * parts / (parts - 1))
+    # Two superblocks are kept, half of the host's is erased, and half of what a victim frees.
+    assert drive.out_of_play == pytest.approx(2.5 + 0.5 / result.write_amplification)
+    in_play = (drive.count - drive.out_of_play) * drive.data_pages
+    assert drive.spare_in_play == pytest.approx(1 - LOGICAL / in_play)
+    assert model.ModelResult.from_dict(result.to_dict()) == result
+    assert result.config.given() == {
+        "pages_per_block": 768, "spare_factor": beside, "overprovision": pytest.approx(
+            beside / (1 - beside)), "frontier": "pool:low=2", "blocks": 64 * 256,
+        "superblock": "dies=16,planes=4", "parity": parity,
+    }  # fmt: skip
+
+
+def test_a_model_of_superblocks_agrees_with_the_simulator() -> None:
+    # Write amplification is 4.56, which is not near a whole number.
+    both = model.validate(
+        "superblock", spare=0.15, pages_per_block=512, blocks=512, superblock="dies=8,planes=1",
+        parity="1/8", frontier="pool:low=2", runs=2, warmup="10x", writes="10x",
+    )  # fmt: skip
+    simulated = both.simulation
+    assert abs(both.difference) < 0.005
+    assert simulated.config.superblock == "dies=8,planes=1"
+    assert simulated.config.frontier == "pool:low=2"
+    drive = both.model.superblocks
+    assert drive is not None
+    assert simulated.config.superblocks == drive.count == 64
+    assert simulated.config.spare_of_flash == pytest.approx(drive.spare_of_flash, abs=1e-5)
+    written = simulated.write_amplification_with_parity
+    assert drive.write_amplification_with_parity == pytest.approx(written, rel=0.005)
+    # Infinitely many blocks are 22% below: that is what is out of play.
+    assert model.greedy(0.15, 3584) < 0.78 * simulated.write_amplification
+
+
 def test_a_result_says_all_and_goes_to_json() -> None:
     result = model.evaluate("meanfield", pages_per_block=64, spare=0.1, d=10, c=1)
     document = json.loads(result.to_json())
@@ -186,8 +266,16 @@ def test_the_spare_space_for_a_write_amplification() -> None:
     spare = model.spare_for("fifo", 3)
     assert spare.spare_factor == pytest.approx(1 - 1 / alpha, rel=1e-11)
     assert spare.overprovision == pytest.approx(alpha - 1, rel=1e-11)
-    for name in ("meanfield", "greedy", "random", "windowed", "desnoyers", "separation"):
-        found = model.spare_for(name, 2.5, workload="uniform", pages_per_block=32)
+    for name in (
+        "meanfield",
+        "greedy",
+        "random",
+        "windowed",
+        "desnoyers",
+        "separation",
+        "superblock",
+    ):
+        found = model.spare_for(name, 2.5, pages_per_block=32)
         again = model.write_amplification(name, spare=found.spare_factor, pages_per_block=32)
         assert again == pytest.approx(2.5, rel=1e-9), name
     two = model.spare_for("meanfield", 3, f=0.1, r=0.9, frontier="double", pages_per_block=16)
@@ -326,6 +414,38 @@ def test_models_agree_with_the_simulator(name: str, parameters: dict[str, object
         (
             lambda: model.write_amplification("fifo", overprovision=[0.1, 0]),
             ["element [1]: overprovision: found 0.0"],
+        ),
+        (
+            lambda: model.evaluate("greedy", parity="1/16"),
+            ["parity: ", "infinitely many", "superbl"],
+        ),
+        (
+            lambda: model.evaluate("fifo", frontier="pool:low=2"),
+            ["frontier: found 'pool:low=2', expected single or double", "flashgc model superblock"],
+        ),
+        (
+            lambda: model.superblock(0.07, blocks=32, frontier="pool:low=2"),
+            ["spare: found 0.07, which is 2.24 of 32 superblocks", 'spare="12.5%", or more blocks'],
+        ),
+        (
+            lambda: model.superblock([0.2, 0.1], blocks=32, frontier="pool:low=2"),
+            ["element [1]: spare: found 0.1"],
+        ),
+        (lambda: model.superblock(0.1, frontier="pol"), ["frontier: unknown write", "'pool'"]),
+        (lambda: model.superblock(0.1, superblock="die"), ["superblock: found 'die'", "planes=4"]),
+        (lambda: model.superblock(0.1, superblock="dies=0"), ["superblock: dies=0, expected 1 to"]),
+        (lambda: model.superblock(0.1, parity="5"), ["parity: found '5'", 'parity="1/16"']),
+        (
+            lambda: model.superblock(0.1, superblock="dies=16,planes=4", parity="1/5"),
+            ["parity: 1/5 does not go with superblocks of 64", 'superblock="dies=5,planes=1"'],
+        ),
+        (
+            lambda: model.superblock(0.1, superblock="dies=1,planes=4", parity="1/4"),
+            ["parity: 1/4 does not go with superblocks on one die", "dies=4,planes=1"],
+        ),
+        (
+            lambda: model.evaluate("superblock", workload="uniform"),
+            ["the model has no parameter 'workload'"],
         ),
         (lambda: model.spare_for("fifo", 1), ["wanted", "found a write amplification of 1,"]),
         (lambda: model.spare_for("greedy", 65), ["expected at most 63.99"]),

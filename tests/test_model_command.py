@@ -87,6 +87,12 @@ def test_help_has_formula_validity_and_source(command: Command) -> None:
         ("within-none", "meanfield --within 0.0000001% --c 0"),
         ("course", "meanfield --transient sequential --drive-writes 2x"),
         ("separation", "separation --workload classes:pages=1/9/90,shares=60/30/10"),
+        (
+            "superblock",
+            "superblock --superblock dies=16,planes=4 --parity 1/16 --blocks 16384 "
+            "--pages-per-block 768 --spare 15% --frontier pool:low=2",
+        ),
+        ("blocks", "superblock --blocks 256 --pages-per-block 4608 --frontier mixed:low=2"),
     ],
 )
 def test_what_is_printed(command: Command, snapshot: object, name: str, arguments: str) -> None:
@@ -250,6 +256,22 @@ def test_out_writes_the_json_and_prints_the_answer(command: Command, tmp_path: P
         ("meanfield --transient random --drive-writes 0", ["--transient", "0 drive writes"]),
         ("meanfield --transient random --drive-writes x", ["--drive-writes: found 'x'"]),
         ("meanfield --drive-writes 3", ["--drive-writes", "--transient"]),
+        (
+            "superblock --blocks 32 --spare 7% --frontier pool:low=2",
+            ["--spare: found 0.07, which is 2.24 of 32", "hint: --spare 12.5%, or more blocks"],
+        ),
+        (
+            "superblock --superblock dies=16,planes=4 --parity 1/5",
+            ["--parity: 1/5 does not go with", "hint: --superblock dies=5,planes=1"],
+        ),
+        ("superblock --parity 2", ["--parity: found '2'", "hint: --parity 1/16"]),
+        ("superblock --superblock die", ["--superblock: found 'die'", "dies=1,planes=4"]),
+        ("superblock --frontier duble", ["--frontier: unknown write frontier", "'double'"]),
+        ("superblock --workload uniform", ["unknown option '--workload'"]),
+        ("superblock --distribution", ["--distribution: superblock gives no distribution"]),
+        ("greedy --superblock dies=2,planes=1", ["--superblock: ", "the model superblock"]),
+        ("fifo --parity 1/2", ["--parity: ", "the model superblock"]),
+        ("greedy --frontier pool", ["--frontier: found 'pool'", "flashgc model superblock"]),
         ("gredy", ["unknown command 'gredy'", "'greedy'"]),
     ],
 )
@@ -258,7 +280,8 @@ def test_bad_input(command: Command, arguments: str, parts: list[str]) -> None:
 
 
 def test_a_terminal_of_80_columns_is_enough() -> None:
-    for arguments in ("", "meanfield --c 1 --distribution", "separation --workload zipf"):
+    wide = "superblock --superblock dies=16,planes=4 --parity 1/16 --blocks 16384"
+    for arguments in ("", "meanfield --c 1 --distribution", "separation --workload zipf", wide):
         main, side = pty.openpty()
         with subprocess.Popen(
             [*COMMAND, "model", *arguments.split()],
@@ -300,6 +323,7 @@ def test_completion_of_models_and_workloads() -> None:
         ("flashgc model gr", 2, "greedy"),
         ("flashgc model fifo --workload hot", 4, "hotcold:f=0.2,r=0.8"),
         ("flashgc model meanfield --frontier d", 4, "double"),
+        ("flashgc model superblock --frontier p", 4, "pool:low=2"),
     ):
         made = subprocess.run(
             COMMAND,

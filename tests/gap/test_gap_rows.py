@@ -113,12 +113,18 @@ def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
         ("classes:burst=4", {}, "needs frequencies: found 'classes:burst=4', expected independent"),
         ("uniform:to=0.5", {}, "needs frequencies: found 'uniform:to=0.5', expected writes to all"),
         ("uniform", {"request_size": "64KiB"}, "needs frequencies"),
+        (
+            "uniform",
+            {"superblock": "dies=4,planes=1", "blocks": 1024},
+            "needs many blocks: 256 superblocks, some erased or open, are few",
+        ),
     ],
 )
 def test_the_model_is_left_out_where_it_does_not_hold(
     workload: str, options: dict[str, object], reason: str
 ) -> None:
-    found = flashgc.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
+    drive = {**DRIVE, **options}
+    found = flashgc.gap(workload, **drive, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
     (row,) = [row for row in found if row.kind == "model"]
     assert row.write_amplification is None
     assert row.reason.startswith(reason)

@@ -11,7 +11,8 @@ pub const LEAST_SPARE: f64 = 1e-6;
 /// The largest spare factor that an answer may have.
 pub const MOST_SPARE: f64 = 1.0 - 1e-6;
 
-/// The spare factor at which `model` writes `wanted` pages for each host write.
+/// The spare factor at which `model` writes `wanted` pages for each host write. Where the model jumps
+/// over `wanted`, which only `compact` and `mixed` superblocks do, it is that of the jump.
 ///
 /// # Errors
 /// A wanted value that no spare factor gives, with the range of possible values; parameters that
@@ -23,6 +24,7 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
             "2 is low, 5 is usual",
         ));
     }
+    let least = model.least_spare(query).max(LEAST_SPARE);
     let (mut query, mut kept) = (query.clone(), Kept::default());
     let mut written = |spare: f64| -> Result<f64, ModelError> {
         query.set(Number::Spare, spare)?;
@@ -30,7 +32,7 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
     };
     // The write amplification of random cleaning is 1 / S_f, and that of nearly all other models is
     // lower. So the search begins at S_f = 1 / `wanted`, and goes outwards.
-    let mut high = (1.0 / wanted).clamp(LEAST_SPARE, MOST_SPARE);
+    let mut high = (1.0 / wanted).max(least).min(MOST_SPARE);
     while written(high)? > wanted {
         if high >= MOST_SPARE {
             return Err(unreachable(wanted, "at least", written(MOST_SPARE)?, MOST_SPARE));
@@ -39,11 +41,11 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
     }
     let mut low = high;
     while written(low)? < wanted {
-        if low <= LEAST_SPARE {
-            return Err(unreachable(wanted, "at most", written(LEAST_SPARE)?, LEAST_SPARE));
+        if low <= least {
+            return Err(unreachable(wanted, "at most", written(least)?, least));
         }
         high = low;
-        low = (low / 2.0).max(LEAST_SPARE);
+        low = (low / 2.0).max(least);
     }
     let mut failed = None;
     let solution = root::find("spare", low, high, |spare| match written(spare) {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::closed::greedy::Greedy;
 use crate::closed::separation::{Cleaner, Pools};
+use crate::closed::superblock::{self, LARGEST_SUPERBLOCK, Superblocks};
 use crate::closed::{Class, Classes};
 use crate::drive::checked_spare;
 use crate::meanfield::selection::MOST_CHOICES;
@@ -43,7 +44,8 @@ pub enum Number {
     R,
     /// Exponent of a Zipf distribution.
     Theta,
-    /// The number of physical blocks. It decides how many pages a Zipf distribution has.
+    /// The number of physical blocks. It decides how many pages a Zipf distribution has, and how many
+    /// superblocks a drive has.
     Blocks,
 }
 
@@ -70,10 +72,97 @@ impl Number {
 /// The most stored blocks that a query may ask for. More change no significant digit.
 pub const MOST_STORED: u32 = 64;
 
+/// Blocks that are opened, filled, collected and erased together, and the share of them that is
+/// parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    dies: u32,
+    planes: u32,
+    parity: Option<u32>,
+}
+
+impl Superblock {
+    /// One block of each of `planes` planes of each of `dies` dies. With `parity` one in so many
+    /// of these blocks is parity.
+    ///
+    /// # Errors
+    /// No die or no plane; parity of blocks that are not a multiple of it, or that lie on one die.
+    pub fn new(dies: u32, planes: u32, parity: Option<u32>) -> Result<Self, ModelError> {
+        let blocks = dies.saturating_mul(planes);
+        if blocks == 0 || blocks > LARGEST_SUPERBLOCK {
+            return Err(ModelError::new(
+                format!("superblock: found {blocks} blocks, expected 1 to {LARGEST_SUPERBLOCK}"),
+                "superblock=\"dies=16,planes=4\"",
+            ));
+        }
+        if let Some(parts) = parity {
+            let hint = format!("superblock=\"dies={parts},planes=1\"");
+            if parts < 2 {
+                return Err(ModelError::new(
+                    format!("parity: found 1/{parts}, expected 1/2 or less"),
+                    "parity=\"1/16\"",
+                ));
+            }
+            if !blocks.is_multiple_of(parts) {
+                return Err(ModelError::new(
+                    format!(
+                        "parity: 1/{parts} does not go with superblocks of {blocks} block{}: whole \
+                         blocks are parity",
+                        if blocks == 1 { "" } else { "s" }
+                    ),
+                    hint,
+                ));
+            }
+            if dies == 1 {
+                return Err(ModelError::new(
+                    format!(
+                        "parity: 1/{parts} does not go with superblocks on one die, which fails as a \
+                         whole"
+                    ),
+                    hint,
+                ));
+            }
+        }
+        Ok(Self { dies, planes, parity })
+    }
+
+    /// The dies on which its blocks lie.
+    pub fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    /// The planes of each die on which its blocks lie.
+    pub fn planes(&self) -> u32 {
+        self.planes
+    }
+
+    /// The number of its blocks.
+    pub fn blocks(&self) -> u32 {
+        self.dies * self.planes
+    }
+
+    /// The number of parts of which one is parity; `None` without parity.
+    pub fn parity(&self) -> Option<u32> {
+        self.parity
+    }
+
+    /// The share of its blocks that holds data.
+    pub fn data_share(&self) -> f64 {
+        self.parity.map_or(1.0, |parts| f64::from(parts - 1) / f64::from(parts))
+    }
+}
+
+impl Default for Superblock {
+    fn default() -> Self {
+        Self { dies: 1, planes: 1, parity: None }
+    }
+}
+
 /// A query: the parameters of all models, with their defaults.
 #[derive(Clone, Debug)]
 pub struct Query {
     pages_per_block: u32,
+    largest_block: u32,
     spare: f64,
     d: u32,
     c: u32,
@@ -90,12 +179,17 @@ pub struct Query {
     pub ties: Ties,
     /// The cleaning of the pools of `separation`.
     pub cleaner: Cleaner,
+    /// The blocks that the model `superblock` joins.
+    pub superblock: Superblock,
+    /// The open and the erased superblocks of the model `superblock`.
+    pub superblock_frontier: superblock::Frontier,
 }
 
 impl Default for Query {
     fn default() -> Self {
         Self {
             pages_per_block: 64,
+            largest_block: LARGEST_BLOCK,
             spare: 0.1,
             d: 10,
             c: 0,
@@ -108,11 +202,18 @@ impl Default for Query {
             frontier: Frontier::Single,
             ties: Ties::Latest,
             cleaner: Cleaner::Greedy,
+            superblock: Superblock::default(),
+            superblock_frontier: superblock::Frontier::default(),
         }
     }
 }
 
 impl Query {
+    /// A query whose blocks may have as many pages as a superblock.
+    pub fn of_superblocks() -> Self {
+        Self { largest_block: LARGEST_SUPERBLOCK, ..Self::default() }
+    }
+
     /// Sets one parameter.
     ///
     /// # Errors
@@ -121,7 +222,8 @@ impl Query {
         match number {
             Number::PagesPerBlock => {
                 let hint = "drives have 64 to 2048";
-                self.pages_per_block = whole("pages per block", value, 1, LARGEST_BLOCK, hint)?;
+                self.pages_per_block =
+                    whole("pages per block", value, 1, self.largest_block, hint)?;
             }
             Number::Spare => self.spare = checked_spare(value)?,
             Number::D => {
@@ -163,9 +265,24 @@ impl Query {
     /// The drive of the query.
     ///
     /// # Errors
-    /// None, since its parameters were checked when they were set.
+    /// Blocks that only superblocks may have; the parameters were checked when they were set.
     pub fn drive(&self) -> Result<Drive, ModelError> {
         Drive::new(self.pages_per_block, self.spare)
+    }
+
+    /// The number of superblocks, S. The blocks are rounded up to whole superblocks.
+    pub fn superblock_count(&self) -> u32 {
+        self.blocks.div_ceil(self.superblock.blocks())
+    }
+
+    /// The drive of superblocks of the query.
+    ///
+    /// # Errors
+    /// Too many pages in a superblock; a spare factor that is too small for the frontier.
+    pub fn superblocks(&self) -> Result<Superblocks, ModelError> {
+        let parity = self.superblock.parity.map_or(0, |parts| self.superblock.blocks() / parts);
+        let pages = self.pages_per_block.saturating_mul(self.superblock.blocks() - parity);
+        Superblocks::new(self.superblock_count(), pages, self.spare, self.superblock_frontier)
     }
 
     /// The selection of d choices with memory.

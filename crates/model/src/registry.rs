@@ -4,6 +4,7 @@ pub mod mean_field;
 
 use crate::ModelError;
 use crate::closed::separation::Pool;
+use crate::closed::superblock::{self, Solution};
 use crate::closed::{Closed, desnoyers, fifo, greedy, random};
 use crate::meanfield::{Frontier, Selection, windowed};
 use crate::query::{Kept, Number, Query, Workload};
@@ -43,6 +44,8 @@ pub struct Answer {
     pub memory: Option<Vec<f64>>,
     /// The pools of a separation, one a class.
     pub pools: Option<Vec<Pool>>,
+    /// The rest of the answer for a drive of superblocks.
+    pub superblocks: Option<Solution>,
 }
 
 impl ModelInfo {
@@ -62,6 +65,25 @@ impl ModelInfo {
     /// Parameters that the model does not hold for.
     pub fn write_amplification(&self, query: &Query, kept: &mut Kept) -> Result<f64, ModelError> {
         (self.write_amplification)(query, kept)
+    }
+
+    /// Returns `true` if its drives have finitely many superblocks.
+    pub fn has_superblocks(&self) -> bool {
+        self.takes.contains(&"superblock")
+    }
+
+    /// Returns a query of this model with the default parameters.
+    pub fn query(&self) -> Query {
+        if self.has_superblocks() { Query::of_superblocks() } else { Query::default() }
+    }
+
+    /// Returns the least spare factor above 0 that the model may have an answer for.
+    pub fn least_spare(&self, query: &Query) -> f64 {
+        if self.has_superblocks() {
+            superblock::least_spare(query.superblock_count(), query.superblock_frontier)
+        } else {
+            0.0
+        }
     }
 }
 
@@ -169,6 +191,7 @@ static MODELS: &[ModelInfo] = &[
                 victim: None,
                 memory: None,
                 pools: Some(solved.pools),
+                superblocks: None,
             })
         },
         write_amplification: |query, kept| {
@@ -177,7 +200,32 @@ static MODELS: &[ModelInfo] = &[
             Ok(solved.write_amplification)
         },
     },
+    ModelInfo {
+        name: "superblock",
+        source: include_str!("closed/superblock.rs"),
+        takes: &["superblock", "parity", "blocks", "frontier"],
+        policy: Some("greedy"),
+        slow: false,
+        answer: |query, kept| {
+            let solution = solve_superblocks(query, kept)?;
+            Ok(Answer {
+                write_amplification: solution.write_amplification,
+                residual: solution.residual,
+                valid: None,
+                victim: None,
+                memory: None,
+                pools: None,
+                superblocks: Some(solution),
+            })
+        },
+        write_amplification: |query, kept| Ok(solve_superblocks(query, kept)?.write_amplification),
+    },
 ];
+
+fn solve_superblocks(query: &Query, kept: &mut Kept) -> Result<Solution, ModelError> {
+    let drive = query.superblocks()?;
+    drive.solve(kept.greedy(drive.pages()))
+}
 
 /// The largest residual that a model's equation may have.
 pub const LARGEST_RESIDUAL: f64 = 1e-10;
@@ -239,7 +287,15 @@ fn writes_of(query: &Query) -> &'static str {
 impl From<Closed> for Answer {
     fn from(closed: Closed) -> Self {
         let Closed { write_amplification, residual, valid, victim } = closed;
-        Self { write_amplification, residual, valid, victim, memory: None, pools: None }
+        Self {
+            write_amplification,
+            residual,
+            valid,
+            victim,
+            memory: None,
+            pools: None,
+            superblocks: None,
+        }
     }
 }
 

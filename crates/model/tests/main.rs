@@ -4,3 +4,4 @@ mod closed;
 mod closed_queries;
 mod meanfield;
 mod meanfield_more;
+mod superblock;

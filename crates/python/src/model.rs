@@ -4,14 +4,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use flashgc_base::naming::{Keywords, said};
 use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
 use flashgc_drive::source::is_trace;
+use flashgc_experiment::options::parse_parity;
+use flashgc_ftl::Frontier as WriteFrontier;
 use flashgc_model::closed::Class;
 use flashgc_model::closed::separation::{Cleaner, Pool};
+use flashgc_model::closed::superblock;
 use flashgc_model::inverse;
 use flashgc_model::meanfield::{Frontier, Initial, Moment, Ties};
-use flashgc_model::query::{Kept, Number, Query, Workload};
+use flashgc_model::query::{Kept, Number, Query, Superblock, Workload};
 use flashgc_model::registry::{Answer, ModelInfo, mean_field, models};
+use flashgc_timed::Superblock as Members;
+use flashgc_timed::words::parse_superblock;
 use flashgc_workload::generate::{GeneratorSpec, generators};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -41,7 +47,8 @@ pub(crate) fn model_registry() -> String {
 /// Returns the full answer of the model `name` to `query` (a JSON object), as JSON.
 #[pyfunction]
 pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResult<String> {
-    let (info, query) = (find(name)?, read(query)?);
+    let info = find(name)?;
+    let query = read(info, query)?;
     let copy = query.clone();
     let answer = watched(py, info.slow, move |_| info.answer(&copy, &mut Kept::default()))?;
     Ok(written(info, &query, &answer.map_err(errors::config)?).to_string())
@@ -61,7 +68,8 @@ pub(crate) fn model_grid(
     out: &Bound<'_, PyAny>,
     threads: usize,
 ) -> PyResult<Option<(usize, String)>> {
-    let (info, query) = (find(name)?, read(query)?);
+    let info = find(name)?;
+    let query = read(info, query)?;
     let out = PyBuffer::<f64>::get(out)?;
     let mut numbers = Vec::new();
     for (name, column) in columns {
@@ -84,7 +92,8 @@ pub(crate) fn model_spare_for(
     query: &str,
     wanted: f64,
 ) -> PyResult<f64> {
-    let (info, query) = (find(name)?, read(query)?);
+    let info = find(name)?;
+    let query = read(info, query)?;
     watched(py, info.slow, move |_| inverse::spare_for(info, &query, wanted))?
         .map_err(errors::config)
 }
@@ -98,7 +107,8 @@ pub(crate) fn model_choices_within(
     share: f64,
     most: u32,
 ) -> PyResult<Option<u32>> {
-    let (info, query) = (find("meanfield")?, read(query)?);
+    let info = find("meanfield")?;
+    let query = read(info, query)?;
     watched(py, true, move |_| inverse::choices_within(info, &query, share, most))?
         .map_err(errors::config)
 }
@@ -113,7 +123,7 @@ pub(crate) fn model_transient(
     drive_writes: f64,
     points: u32,
 ) -> PyResult<Vec<(f64, f64, f64)>> {
-    let query = read(query)?;
+    let query = read(find("meanfield")?, query)?;
     let states = [("random", Initial::Random), ("sequential", Initial::Sequential)];
     let initial = word("transient", initial, &states)?;
     let moments =
@@ -245,21 +255,23 @@ fn number(name: &str) -> PyResult<Number> {
     })
 }
 
-/// Parses a query, a JSON object of texts. Numbers that it leaves out have their defaults.
-fn read(text: &str) -> PyResult<Query> {
-    let mut query = Query::default();
+/// Parses a query of a model, a JSON object of texts. Numbers that it leaves out have their
+/// defaults.
+fn read(info: &ModelInfo, text: &str) -> PyResult<Query> {
+    let mut query = info.query();
     let values: Map<String, Value> = serde_json::from_str(text).map_err(errors::config)?;
     // The workload comes first: it sets defaults that the other values may replace.
     if let Some(text) = values.get("workload").and_then(Value::as_str) {
         workload(&mut query, text)?;
     }
+    query.superblock = joined(&values)?;
     for (name, value) in &values {
         match (name.as_str(), value.as_str()) {
-            ("workload", Some(_)) => {}
-            ("frontier", Some(text)) => {
-                let words = [("single", Frontier::Single), ("double", Frontier::Double)];
-                query.frontier = word(name, text, &words)?;
+            ("workload" | "superblock" | "parity", Some(_)) => {}
+            ("frontier", Some(text)) if info.has_superblocks() => {
+                query.superblock_frontier = few(write_frontier(text)?);
             }
+            ("frontier", Some(text)) => query.frontier = frontier(info, text)?,
             ("ties", Some(text)) => {
                 query.ties =
                     word(name, text, &[("random", Ties::Random), ("latest", Ties::Latest)])?;
@@ -276,6 +288,57 @@ fn read(text: &str) -> PyResult<Query> {
         }
     }
     Ok(query)
+}
+
+/// Reads the blocks that a superblock joins, and its parity, as `flashgc run` does.
+fn joined(values: &Map<String, Value>) -> PyResult<Superblock> {
+    let text = |name: &str| values.get(name).and_then(Value::as_str);
+    let wrong = |error: SpecError| errors::config(said(&error.to_string(), &Keywords));
+    let members = text("superblock").map_or(Ok(Members::Plane), parse_superblock).map_err(wrong)?;
+    let (dies, planes) = match members {
+        Members::Plane => (1, 1),
+        Members::Of { dies, planes } => (dies, planes),
+        Members::Die => {
+            return Err(errors::config(SpecError::new(
+                "superblock: found 'die', expected plane or dies=N,planes=N: the model has no dies",
+                "superblock=\"dies=1,planes=4\"",
+            )));
+        }
+    };
+    let parity = text("parity").map_or(Ok(None), parse_parity).map_err(wrong)?;
+    Superblock::new(dies, planes, parity).map_err(errors::config)
+}
+
+/// Reads a write frontier, as `flashgc run` does.
+fn write_frontier(text: &str) -> PyResult<WriteFrontier> {
+    WriteFrontier::parse(text).map_err(|error| errors::config(format!("frontier: {error}")))
+}
+
+/// The frontier of superblocks that the model knows for each of the simulator.
+fn few(frontier: WriteFrontier) -> superblock::Frontier {
+    match frontier {
+        WriteFrontier::Single => superblock::Frontier::Single,
+        WriteFrontier::Double => superblock::Frontier::Double,
+        WriteFrontier::Compact => superblock::Frontier::Compact,
+        WriteFrontier::Pool { low } => superblock::Frontier::Pool { low },
+        WriteFrontier::Mixed { low } => superblock::Frontier::Mixed { low },
+    }
+}
+
+/// Reads the frontier of a model of infinitely many blocks.
+fn frontier(info: &ModelInfo, text: &str) -> PyResult<Frontier> {
+    let words = [("single", Frontier::Single), ("double", Frontier::Double)];
+    if words.iter().all(|(word, _)| *word != text) && WriteFrontier::parse(text).is_ok() {
+        return Err(errors::config(SpecError::new(
+            format!(
+                "frontier: found '{text}', expected single or double: {} has infinitely many blocks, \
+                 of which a pool is no part",
+                info.name
+            ),
+            "flashgc model superblock, which is greedy with finitely many blocks",
+        )));
+    }
+    word("frontier", text, &words)
 }
 
 const CLEANERS: [(&str, Cleaner); 3] =
@@ -381,6 +444,18 @@ fn written(info: &ModelInfo, query: &Query, answer: &Answer) -> Value {
     if let Some(pools) = &answer.pools {
         document["pools"] = pools.iter().map(pool).collect();
     }
+    if let Some(solution) = &answer.superblocks {
+        let data_share = query.superblock.data_share();
+        document["superblocks"] = json!({
+            "count": query.superblock_count(),
+            "data_pages": solution.pages,
+            "out_of_play": solution.out_of_play,
+            "spare_in_play": solution.spare_in_play,
+            "spare_of_flash": 1.0 - (1.0 - query.get(Number::Spare)) * data_share,
+            "write_amplification_with_parity":
+                query.superblock.parity().map(|_| solution.write_amplification / data_share),
+        });
+    }
     document
 }
 
@@ -399,6 +474,11 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
             "c" => whole(Number::C),
             "window" => query.get(Number::Window).into(),
             "workload" => workload_text(query).into(),
+            "superblock" => superblock_text(&query.superblock).into(),
+            "parity" => {
+                query.superblock.parity().map_or("none".into(), |n| format!("1/{n}").into())
+            }
+            "frontier" if info.has_superblocks() => frontier_text(query.superblock_frontier).into(),
             "frontier" if query.frontier == Frontier::Double => "double".into(),
             "frontier" => "single".into(),
             "ties" if query.ties == Ties::Latest => "latest".into(),
@@ -407,12 +487,35 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
                 .iter()
                 .find(|(_, cleaner)| *cleaner == query.cleaner)
                 .map_or(Value::Null, |&(word, _)| word.into()),
+            "blocks" if info.has_superblocks() => {
+                (u64::from(query.superblock_count()) * u64::from(query.superblock.blocks())).into()
+            }
             // Only for Zipf does the answer depend on the number of pages.
             "blocks" if query.workload == Workload::Zipf => whole(Number::Blocks),
             _ => continue,
         };
     }
     config
+}
+
+/// Returns the members of a superblock as a user can type them.
+fn superblock_text(superblock: &Superblock) -> String {
+    match (superblock.dies(), superblock.planes()) {
+        (1, 1) => "plane".into(),
+        (dies, planes) => format!("dies={dies},planes={planes}"),
+    }
+}
+
+/// Returns the frontier of superblocks as a user can type it.
+fn frontier_text(frontier: superblock::Frontier) -> String {
+    let frontier = match frontier {
+        superblock::Frontier::Single => WriteFrontier::Single,
+        superblock::Frontier::Double => WriteFrontier::Double,
+        superblock::Frontier::Compact => WriteFrontier::Compact,
+        superblock::Frontier::Pool { low } => WriteFrontier::Pool { low },
+        superblock::Frontier::Mixed { low } => WriteFrontier::Mixed { low },
+    };
+    frontier.to_string()
 }
 
 /// Returns the workload as a user can type it.

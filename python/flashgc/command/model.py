@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ from flashgc.model import (
     validate,
     write_amplification,
 )
+from flashgc.model.parameters import OF_SUPERBLOCKS
 from flashgc.registry import generators
 from flashgc.units import parse_count, parse_share
 
@@ -61,6 +63,12 @@ def _options(validate: bool, distribution: bool) -> None:
           classes:pages=1/9/90,shares=60/30/10. [default: uniform]
       --frontier WORD
           Write frontier: single, double. [default: single]
+      --superblock SPEC
+          Blocks that are opened, filled, collected and erased together, as one large block: plane
+          (each on its own), or dies=N,planes=N. [default: plane]
+      --parity 1/N
+          Share of each superblock that is parity: 1/N, or none. --spare is the share beside the
+          parity. [default: none]
       --ties WORD
           Choice among the blocks with the fewest valid pages: a random one (random), or the one
           that lost a page last (latest). Hot and cold data only. [default: latest]
@@ -88,6 +96,18 @@ def _options(validate: bool, distribution: bool) -> None:
     """
 
 
+def _options_of_superblocks() -> None:
+    """Parameters that have another meaning for superblocks.
+
+    Options:
+      --frontier SPEC
+          Write frontier: single, double, compact, pool:low=N, mixed:low=N. pool and mixed keep N
+          superblocks erased. [default: single]
+      --blocks N
+          Physical blocks, rounded up to whole superblocks. [default: 10000]
+    """
+
+
 OPTIONS = {
     option.opts[0].removeprefix("--").replace("-", "_"): option
     for option in options_of(
@@ -98,6 +118,13 @@ OPTIONS = {
         ties=("random", "latest"),
         cleaner=("greedy", "fifo", "desnoyers"),
         transient=("random", "sequential"),
+    )
+}
+OPTIONS_OF_SUPERBLOCKS = OPTIONS | {
+    str(option.name): option
+    for option in options_of(
+        _options_of_superblocks,
+        frontier=("single", "double", "compact", "pool:low=2", "mixed:low=2"),
     )
 }
 #: The parsers of parameters that are not words.
@@ -120,6 +147,10 @@ EXAMPLES = {
     "random": ("--spare 7%", "--json"),
     "windowed": ("--window 5%", "--window 5% --validate"),
     "desnoyers": ("--pages-per-block 32 --workload hotcold:f=0.2,r=0.8",),
+    "superblock": (
+        "--superblock dies=16,planes=4 --parity 1/16 --blocks 16384 --frontier pool:low=2",
+        "--blocks 256 --pages-per-block 4608 --frontier pool:low=2 --validate",
+    ),
     "separation": (
         "--workload hotcold:f=0.2,r=0.8",
         "--workload zipf:theta=0.99 --cleaner fifo",
@@ -142,7 +173,8 @@ Examples:
 def model(context: click.Context, as_json: bool) -> None:
     """Write amplification by analytic models, in milliseconds.
 
-    They hold for a drive with infinitely many blocks. Alone, the command lists them.
+    They hold for a drive with infinitely many blocks, superblock for one with few large blocks.
+    Alone, the command lists them.
     """
     if context.invoked_subcommand is not None:
         return
@@ -161,9 +193,13 @@ def command_of(info: Model) -> click.Command:
     names += ["within", "transient", "drive_writes"] if info.name == "meanfield" else []
     names += ["validate", "runs", "seed"] if info.policy is not None else []
     shared = [SHARED[flag] for flag in ("--plot", "--json", "--out", "--quiet")]
+    joins = "superblock" in info.takes
+    options = OPTIONS_OF_SUPERBLOCKS if joins else OPTIONS
+    # Other models refuse these by name, with the model that takes them.
+    refused = [] if joins else [click.Option([f"--{name}"], hidden=True) for name in OF_SUPERBLOCKS]
     return click.Command(
         info.name,
-        params=[*(OPTIONS[name] for name in (*names, "distribution")), *shared],
+        params=[*(options[name] for name in (*names, "distribution")), *refused, *shared],
         callback=lambda **typed: answer(info, **typed),
         help=_help(info),
         short_help=info.summary,
@@ -194,6 +230,7 @@ def _named_as_typed() -> Iterator[None]:
         place, colon, rest = str(error).partition(": ")
         if place not in places:
             raise
+        rest = re.sub(r'\b(\w+)="([^"]*)"', r"--\1 \2", rest)
         raise ConfigError(f"{places[place]}{colon}{rest}") from None
 
 

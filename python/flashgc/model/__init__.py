@@ -1,7 +1,8 @@
 """Analytic models of write amplification: milliseconds instead of the minutes of a simulation.
 
-They hold for a drive of infinitely many blocks, and are computed without the simulator. Numbers
-broadcast as in numpy: floats give a float, arrays give an array.
+They hold for a drive of infinitely many blocks, :func:`superblock` for one of few large blocks.
+They are computed without the simulator. Numbers broadcast as in numpy: floats give a float, arrays
+give an array.
 
 >>> from flashgc import model
 >>> round(model.greedy(0.1, pages_per_block=64), 4)
@@ -19,6 +20,7 @@ from flashgc.model.answers import (
     Model,
     ModelResult,
     Pool,
+    Superblocks,
     evaluate,
     models,
     write_amplification,
@@ -32,6 +34,7 @@ from flashgc.model.closed import (
     random,
     separation,
     spare_for,
+    superblock,
     windowed,
 )
 from flashgc.model.parameters import ModelConfig, Parameters
@@ -45,6 +48,7 @@ __all__ = [
     "Parameters",
     "Pool",
     "Spare",
+    "Superblocks",
     "Transient",
     "Validation",
     "choices_within",
@@ -56,6 +60,7 @@ __all__ = [
     "random",
     "separation",
     "spare_for",
+    "superblock",
     "transient",
     "validate",
     "windowed",

@@ -83,13 +83,31 @@ class Pool:
     write_amplification: float
 
 
+@dataclass(frozen=True)
+class Superblocks:
+    """The rest of the result for a drive of superblocks."""
+
+    #: The number of superblocks (S).
+    count: int
+    #: Pages of data of a superblock, without those of its parity (n).
+    data_pages: int
+    #: The space that is erased between two collections, on average and in superblocks (x).
+    out_of_play: float
+    #: The spare factor of the other space, 1 - U / ((S - x) n).
+    spare_in_play: float
+    #: The share of all flash, that of parity included, beyond the logical capacity.
+    spare_of_flash: float
+    #: Pages programmed per host write, those of parity included; ``None`` without parity.
+    write_amplification_with_parity: float | None
+
+
 @dataclass(frozen=True, repr=False)
 class ModelResult(Document):
     """All results of a model at one point."""
 
     #: The model's name.
     model: str
-    #: Pages programmed per host write.
+    #: Pages programmed per host write, without those of parity.
     write_amplification: float
     #: The relative residual of the model's equation; for a mean field, the largest drift.
     residual: float
@@ -108,6 +126,8 @@ class ModelResult(Document):
     #: The version of flashgc.
     version: str
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+    #: The rest of the result of the model ``superblock``; ``None`` of other models.
+    superblocks: Superblocks | None = None
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> ModelResult:
@@ -133,9 +153,11 @@ def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
     ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``d`` (10), ``c`` (0), ``window`` (0.1, a
     share of the blocks), ``workload`` (``"uniform"``, ``"hotcold:f=0.2,r=0.8"``,
     ``"zipf:theta=0.99"``, ``"classes:pages=1/9/90,shares=60/30/10"``) or its numbers ``f``, ``r``,
-    ``theta``; ``blocks`` (10 000), which gives zipf its number of pages; ``frontier``
-    (``"single"``, ``"double"``), ``ties`` (``"latest"``, ``"random"``), ``cleaner`` (``"greedy"``,
-    ``"fifo"``, ``"desnoyers"``).
+    ``theta``; ``blocks`` (10 000), which gives zipf its number of pages and superblocks their
+    number; ``frontier`` (``"single"``, ``"double"``; for superblocks also ``"pool:low=2"`` and
+    others), ``ties`` (``"latest"``, ``"random"``), ``cleaner`` (``"greedy"``, ``"fifo"``,
+    ``"desnoyers"``), ``superblock`` (``"plane"``, ``"dies=16,planes=4"``), ``parity`` (``"none"``,
+    ``"1/16"``).
 
     Raises :class:`flashgc.ConfigError` for parameters outside of the model's validity.
 

@@ -29,6 +29,9 @@ class Spare:
 def spare_for(model: str, wanted: float, **parameters: Unpack[Parameters]) -> Spare:
     """The spare space at which ``model`` has the write amplification ``wanted``.
 
+    Superblocks with the frontier ``compact`` or ``mixed`` jump over some values just above a whole
+    number. For these the answer is the spare space of the jump.
+
     Raises :class:`flashgc.ConfigError`, which names the possible range, if no spare factor gives
     it.
 
@@ -130,6 +133,44 @@ def desnoyers(
         workload=workload,
         f=f,
         r=r,
+    )
+
+
+def superblock(
+    spare: Numbers,
+    pages_per_block: Numbers = 64,
+    *,
+    blocks: Numbers = None,
+    superblock: str | None = None,
+    parity: str | None = None,
+    frontier: str | None = None,
+) -> Any:
+    """Write amplification of greedy over superblocks, under uniform writes, without parity's pages.
+
+    ``superblock``, ``parity`` and ``frontier`` are those of :func:`flashgc.run`, and ``spare`` is
+    the share of the flash beside parity. ``blocks`` (10 000) are rounded up to whole superblocks.
+    Numbers may be arrays, and the result has their common shape. Divide it by 1 - 1/N to count the
+    pages of parity of 1/N. x, the space that is erased between two collections, is ours; see
+    :func:`evaluate` for x and the other results.
+
+    Raises :class:`flashgc.ConfigError` if the spare space is less than the superblocks that the
+    frontier keeps erased or open.
+
+    >>> size = {"superblock": "dies=16,planes=4", "parity": "1/16", "frontier": "pool:low=2"}
+    >>> round(superblock(0.15, 768, blocks=64 * 256, **size), 3)
+    3.726
+    >>> pages, blocks = [6144, 768, 192], [2048, 64 * 256, 64 * 1024]
+    >>> superblock(0.15, pages, blocks=blocks, **size).round(2)
+    array([6.78, 3.73, 3.57])
+    """
+    return write_amplification(
+        "superblock",
+        spare=spare,
+        pages_per_block=pages_per_block,
+        blocks=blocks,
+        superblock=superblock,
+        parity=parity,
+        frontier=frontier,
     )
 
 

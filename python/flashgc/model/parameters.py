@@ -41,11 +41,18 @@ class Parameters(TypedDict, total=False):
     r: Numbers
     #: The exponent of a Zipf distribution, instead of that in ``workload``.
     theta: Numbers
-    #: Physical blocks, which give the number of pages of a Zipf distribution. The default is
-    #: 10,000.
+    #: Physical blocks, which give the number of pages of a Zipf distribution, and the number of
+    #: superblocks (rounded up). The default is 10,000.
     blocks: Numbers
-    #: ``"single"`` or ``"double"``.
+    #: ``"single"`` or ``"double"``; for superblocks ``"pool:low=2"`` or any other write frontier of
+    #: :func:`flashgc.run`.
     frontier: str | None
+    #: Blocks that are opened, filled, collected and erased together: ``"plane"`` (each on its own)
+    #: or ``"dies=16,planes=4"``.
+    superblock: str | None
+    #: The share of each superblock that is parity: ``"1/16"``, or ``"none"``. ``spare`` is the
+    #: share of the flash beside parity.
+    parity: str | None
     #: The choice of greedy among blocks with the fewest live pages.
     ties: str | None
     #: The cleaner of the pools of a separation: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
@@ -58,13 +65,13 @@ class ModelConfig:
 
     #: Pages per block (b).
     pages_per_block: int
-    #: Spare factor: 1 - U / (N b).
+    #: Spare factor: 1 - U / (N b). With parity, it is the share of the flash beside parity.
     spare_factor: float
-    #: Over-provisioning: (N b - U) / U.
+    #: Over-provisioning: (N b - U) / U. With parity, it is that of the flash beside parity.
     overprovision: float
     #: The spec of the workload.
     workload: str | None = None
-    #: The write frontier: ``single`` or ``double``.
+    #: The spec of the write frontier.
     frontier: str | None = None
     #: Blocks drawn for each collection.
     d: int | None = None
@@ -76,8 +83,12 @@ class ModelConfig:
     ties: str | None = None
     #: The cleaner of the pools of a separation.
     cleaner: str | None = None
-    #: Physical blocks (N), if the workload depends on them.
+    #: Physical blocks (N), if the workload depends on them or they form superblocks.
     blocks: int | None = None
+    #: Blocks that are opened, collected and erased together: ``plane`` or ``dies=N,planes=N``.
+    superblock: str | None = None
+    #: The share of each superblock that is parity: ``1/N`` or ``none``.
+    parity: str | None = None
 
     def given(self) -> dict[str, int | float | str]:
         """The parameters on which the result depends, by name."""
@@ -85,7 +96,9 @@ class ModelConfig:
 
 
 _COUNTS = ("pages_per_block", "d", "c", "blocks")
-_WORDS = ("workload", "frontier", "ties", "cleaner")
+_WORDS = ("workload", "frontier", "ties", "cleaner", "superblock", "parity")
+#: Parameters of superblocks alone.
+OF_SUPERBLOCKS = ("superblock", "parity")
 #: For each parameter of a single workload: this workload, which the parameter implies if none is
 #: given.
 _OF_WORKLOADS = {"f": "hotcold", "r": "hotcold", "theta": "zipf"}
@@ -103,6 +116,11 @@ def read(known: Iterable[str], parameters: Mapping[str, Any]) -> tuple[Query, Co
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     for name in given:
+        if name not in known and name in OF_SUPERBLOCKS:
+            raise ConfigError(
+                f"{name}: the model has infinitely many blocks, each on its own; hint: the model "
+                "superblock, which is greedy with finitely many superblocks"
+            )
         if name not in known:
             hint = f"it takes {', '.join(known)}"
             raise ConfigError(f"the model has no parameter '{name}'; hint: {hint}")

@@ -124,6 +124,8 @@ def validate(
         blocks=blocks,
         pages_per_block=config.pages_per_block,
         spare=config.spare_factor,
+        superblock=config.superblock or "plane",
+        parity=config.parity or "none",
         fill="random",
         warmup=warmup,
         writes=writes,

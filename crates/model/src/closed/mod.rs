@@ -9,6 +9,7 @@ pub mod greedy;
 pub mod levels;
 pub mod random;
 pub mod separation;
+pub mod superblock;
 
 pub use classes::{Class, Classes};
 pub use fifo::Closed;

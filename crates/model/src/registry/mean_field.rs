@@ -87,6 +87,7 @@ impl From<FixedPoint> for Answer {
             victim: Some(point.victim),
             memory: point.memory,
             pools: None,
+            superblocks: None,
         }
     }
 }
@@ -100,6 +101,7 @@ impl From<HotColdPoint> for Answer {
             victim: Some(point.victim),
             memory: None,
             pools: None,
+            superblocks: None,
         }
     }
 }

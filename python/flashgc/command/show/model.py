@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command.show.findings import warn_of
-from flashgc.model import Model, ModelConfig, ModelResult, Transient, Validation, models
+from flashgc.model import (
+    Model,
+    ModelConfig,
+    ModelResult,
+    Superblocks,
+    Transient,
+    Validation,
+    models,
+)
 from flashgc.terminal.render import (
     LEFT,
     RIGHT,
@@ -62,6 +70,7 @@ def show_answer(info: Model, result: ModelResult, *, distribution: bool) -> None
     """Print the result of a model."""
     out = console()
     _headline(out, f"{result.write_amplification:.4f}", "")
+    _show_parity(out, result, "")
     out.print()
     show(out, facts(out, _facts(info, result)))
     _show_pools(out, result)
@@ -83,6 +92,7 @@ def show_validation(info: Model, both: Validation, *, distribution: bool) -> Non
     if simulated.measured:
         note = f"  by simulation (95%, {many(runs, 'run')})"
         out.print(Text(f"{'':21}{measured}{note}"))
+    _show_parity(out, result, ", by the model")
     out.print()
     rows = _facts(info, result)
     if simulated.measured:
@@ -107,6 +117,13 @@ def _headline(out: Console, figure: str, note: str) -> None:
     out.print(line)
 
 
+def _show_parity(out: Console, result: ModelResult, note: str) -> None:
+    """Print the write amplification with the programs of parity, if there is parity."""
+    written = result.superblocks and result.superblocks.write_amplification_with_parity
+    if written:
+        out.print(Text(f"{'':21}{written:.4f}  with parity {result.config.parity}{note}"))
+
+
 def _difference(both: Validation) -> Text:
     text = Text(f"{both.difference:+.3%}")
     if both.standard_errors is not None:
@@ -127,11 +144,16 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
         ("parameters", _parameters(config)),
         ("spare", _spare(config)),
     ]
+    if result.superblocks is not None:
+        rows[2:] = _facts_of_superblocks(config, result.superblocks)
     if config.workload is not None:
         frontier = f", {config.frontier} frontier" if config.frontier else ""
         rows.append(("workload", f"{config.workload}{frontier}"))
     pages = config.pages_per_block
     kept = pages * (1 - 1 / result.write_amplification)
+    if result.superblocks is not None:
+        valid = 1 - 1 / result.write_amplification
+        rows.append(("victim", f"{format_share(valid, 2)} of its data valid on average"))
     if result.victim:
         rows.append(("victim", f"{kept:.2f} of {pages} pages valid on average"))
     rows.append(("residual", f"{result.residual:.1e}" if result.residual else "0"))
@@ -144,6 +166,31 @@ def _facts(info: Model, result: ModelResult) -> list[tuple[str, Any]]:
             )
         )
     return rows
+
+
+def _facts_of_superblocks(config: ModelConfig, drive: Superblocks) -> list[tuple[str, Any]]:
+    """The spare factors of a drive of superblocks, and what is out of play."""
+    spare = _spare(config)
+    if config.parity != "none":
+        beside = f"{format_share(config.spare_factor, 4)} beside parity"
+        spare = (
+            f"{beside} (over-provisioning {format_share(config.overprovision, 4)}), "
+            f"{format_share(drive.spare_of_flash, 4)} of all flash"
+        )
+    noun = "blocks" if config.superblock == "plane" else "superblocks"
+    data = "" if config.parity == "none" else " of data"
+    return [
+        (
+            "drive",
+            f"{many(drive.count, noun[:-1])}, {format_count(drive.data_pages)} pages{data} each",
+        ),
+        ("spare", spare),
+        (
+            "frontier",
+            f"{config.frontier}: {drive.out_of_play:.3f} {noun} are erased between collections",
+        ),
+        ("in play", f"the other {noun}, of which {format_share(drive.spare_in_play, 4)} is spare"),
+    ]
 
 
 def _spare(config: ModelConfig) -> str:
@@ -164,6 +211,10 @@ def _parameters(config: ModelConfig) -> str:
         facts.append(f"pools cleaned by {config.cleaner}")
     if config.ties is not None and config.workload != "uniform":
         facts.append(f"ties={config.ties}")
+    if config.superblock not in (None, "plane"):
+        facts.append(f"superblocks of {config.superblock}")
+    if config.parity not in (None, "none"):
+        facts.append(f"parity {config.parity}")
     if config.blocks is not None:
         facts.append(f"{format_count(config.blocks)} blocks")
     return ", ".join(facts)

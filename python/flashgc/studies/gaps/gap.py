@@ -203,13 +203,18 @@ def _separated(job: task.Task, drive: Result) -> Row:
     if config.host or config.request_size or config.mapping_unit:
         reason = "needs frequencies: a cache, request sizes or mapping units change those of pages"
         return dataclasses.replace(row, reason=reason)
+    if config.blocks_together > 1:
+        reason = (
+            f"needs many blocks: {config.superblocks} superblocks, some erased or open, are few"
+        )
+        return dataclasses.replace(row, reason=reason)
     try:
         answer = evaluate(
             "separation",
             workload=job.config["workload"],
             spare=config.spare_factor,
-            pages_per_block=config.data_pages // config.superblocks,
-            blocks=config.superblocks,
+            pages_per_block=config.pages_per_block,
+            blocks=config.blocks,
         )
     except ConfigError as error:
         fault = str(error).partition("; hint: ")[0].removeprefix("workload: ")
