@@ -42,7 +42,7 @@ def test_faults_are_set_listed_and_cleared(command: Command, drive: Device) -> N
     made = inject(command, "fail", "--kind", "write", "--next", "2")
     assert made == {
         "number": 1, "effect": "fail", "kind": "write", "offset": None, "bytes": None,
-        "by_seconds": None, "next": 2, "left": 2, "hits": 0, "unreadable_bytes": None,
+        "by_seconds": None, "die": None, "next": 2, "left": 2, "hits": 0, "unreadable_bytes": None,
         "over": False,
     }  # fmt: skip
     inject(command, "unreadable", "--at", "1MiB", "--bytes", "64KiB")

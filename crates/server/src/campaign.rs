@@ -37,6 +37,7 @@ pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Value {
         "with_lost_writes_or_swapped_pages": tally.of_lies,
         "lost_writes_and_swapped_pages_found": tally.lies_found,
         "records_skipped": tally.skipped,
+        "pages_rebuilt_from_parity": tally.rebuilt,
         "maps_compared": tally.compared,
     });
     outcome(counts, broken)

@@ -40,6 +40,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     from flashgc.device import code, making
     from flashgc.terminal.progress import Bar
     from flashgc.units import format_count as n
+    from flashgc.units import many
 
     with Bar(quiet=quiet) as bar:
 
@@ -69,10 +70,10 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
             more = ", ..." if len(pages) > NAMED else ""
             click.echo(f"{n(len(pages))} pages {what}: {text}{more}")
     if report["rebuilt"]:
-        damaged = f"{n(len(report['rebuilt']))} pages are damaged"
-        click.echo(f"{damaged}, and their parity gives them back")
+        click.echo(f"{many(len(report['rebuilt']), 'page')} damaged, and given back by its parity")
     if report["parity_wrong"]:
-        click.echo(f"{n(report['parity_wrong'])} pages of parity do not match what they cover")
+        wrong = many(report["parity_wrong"], "page")
+        click.echo(f"{wrong} of parity that does not match what it covers")
     if is_whole:
         click.echo("all of them can be read, and both maps agree")
     return OK if is_whole else FAILED
