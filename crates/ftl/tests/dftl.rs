@@ -59,6 +59,45 @@ fn map_traffic_is_what_was_worked_out_by_hand() {
 }
 
 #[test]
+fn entries_that_are_fetched_together_are_read_and_written_once() {
+    // Four entries a translation page; two runs of two entries are cached. The map of all pages is on
+    // flash.
+    let mut layer = small("dftl:entries=4,per_page=4,fetch=2", Fill::Sequential);
+    layer.reads().unwrap().read(&[0, 1, 2, 3]).unwrap();
+    assert_eq!(traffic(&*layer), [2, 2, 2, 0]);
+    // P4 and P5 replace the run of P0 and P1; both entries change, and leave with one program. The
+    // translation page is read for P4, and again to be rewritten.
+    layer.write(&[4, 5]).unwrap();
+    assert_eq!(traffic(&*layer), [3, 3, 3, 0]);
+    layer.reads().unwrap().read(&[8, 12]).unwrap();
+    assert_eq!(traffic(&*layer), [3, 5, 6, 1]);
+    assert_eq!(layer.map_bytes(), 2 * (4 + 2 * 4) + 24 * 4);
+    layer.audit().unwrap();
+}
+
+/// A sequential read of a drive that keeps whole translation pages reads each of them once.
+#[test]
+fn a_sequential_read_needs_each_page_of_the_map_once() {
+    let mut layer = small("dftl:entries=32,per_page=16,fetch=16", Fill::Sequential);
+    for _ in 0..3 {
+        layer.reads().unwrap().read(&(0..96).collect::<Vec<_>>()).unwrap();
+    }
+    assert_eq!(traffic(&*layer), [3 * 90, 3 * 6, 3 * 6, 0]);
+}
+
+#[test]
+fn runs_of_entries_are_parts_of_translation_pages() {
+    let on = layout(Geometry::new(20, 8, 96).unwrap(), Frontier::Double, Fill::Sequential);
+    for (spec, expected) in [
+        ("dftl:entries=64,per_page=16,fetch=3", "fetch=3, expected a divisor of per_page=16"),
+        ("dftl:entries=36,per_page=16,fetch=8", "fetch=8, expected a divisor of entries=36"),
+    ] {
+        let error = dftl(spec, "greedy", on.clone()).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn a_hint_uses_the_entry_of_its_page_and_changes_none() {
     // Four entries a translation page, two cached. The map of both pages is on flash.
     let geometry = Geometry::new(20, 8, 96).unwrap();
@@ -140,15 +179,16 @@ proptest! {
 
     #[test]
     fn the_map_on_flash_is_right_after_any_commands_in_any_batches(
-        entries in 1u32..120,
-        per_page in 1u32..40,
+        runs in 1u32..120,
+        (run, per_run) in (1u32..9, 1u32..9),
         frontier in 0usize..2,
         greedy in any::<bool>(),
         fill in 0usize..3,
         commands in prop::collection::vec((0u32..96, 0u8..10), 1..300),
         batch in 1usize..20,
     ) {
-        let spec = format!("dftl:entries={entries},per_page={per_page}");
+        let (entries, per_page) = (runs * run, per_run * run);
+        let spec = format!("dftl:entries={entries},per_page={per_page},fetch={run}");
         let frontier = [Frontier::Double, Frontier::Pool { low: 1 }][frontier];
         let fill = [Fill::Sequential, Fill::Random, Fill::Empty][fill];
         let victim = if greedy { "greedy" } else { "fifo" };
@@ -187,25 +227,26 @@ proptest! {
     fn hints_do_what_the_naive_reference_does_with_them(
         policy in prop::sample::select(vec!["z-greedy", "z-greedy:ties=oldest", "z-cost-benefit", "greedy"]),
         pool in any::<bool>(),
-        entries in 1usize..40,
-        per_page in 2u32..20,
+        runs in 1usize..40,
+        (run, per_run) in prop_oneof![Just((1, 20)), (1u32..6, 2u32..5)],
         logical_pages in 20u32..96,
         seed in any::<u64>(),
         commands in prop::collection::vec((0.0..1.0f64, 0u8..20), 1..400),
     ) {
         let (frontier, naive) = [(Frontier::Double, Naive::Double), (Frontier::Pool { low: 2 }, Naive::Pool(2))]
             [usize::from(pool)];
+        let (entries, per_page) = (runs * run as usize, per_run * run);
         let map_pages = logical_pages.div_ceil(per_page);
         // The drive has room for the data, the map, and the blocks of the frontier.
         let blocks = (logical_pages + map_pages).div_ceil(8) + 7;
         let geometry = Geometry::new(blocks, 8, logical_pages.into()).unwrap();
-        let spec = format!("dftl:entries={entries},per_page={per_page}");
+        let spec = format!("dftl:entries={entries},per_page={per_page},fetch={run}");
         let on = Layout { seed, ..layout(geometry, frontier, Fill::Sequential) };
         let mut layer = dftl(&spec, policy, on).unwrap();
         let both = logical_pages + map_pages;
         let flash = Reference::sequential(blocks as usize, 8, both, naive, seed);
         let filled = flash.programs;
-        let mut naive = NaiveDftl::new(flash, logical_pages, per_page, entries);
+        let mut naive = NaiveDftl::new(flash, logical_pages, (per_page, run), entries);
         let mut pick = naive_pick(policy);
         let heeds = policy != "greedy";
         for &(share, what) in &commands {

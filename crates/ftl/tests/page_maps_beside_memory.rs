@@ -208,7 +208,7 @@ proptest! {
         let (mut cache, mut layer) = (case.cache(), case.engine(blocks, &spec));
         let (flash, mut pick) = case.naive(blocks, case.logical_pages + map_pages);
         let filled = flash.programs;
-        let mut naive = NaiveDftl::new(flash, case.logical_pages, per_page, entries);
+        let mut naive = NaiveDftl::new(flash, case.logical_pages, (per_page, 1), entries);
         for &(share, what) in &case.operations {
             let page = case.page(share);
             if what == 0 && !cache.holds(page) {

@@ -73,7 +73,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         ("dftl:entries=1,per_page=64", "greedy", Fill::Random),
         ("dftl:entries=40,per_page=64", "greedy", Fill::Empty),
         ("dftl:entries=300,per_page=64", "cost-benefit", Fill::Random),
-        ("dftl:entries=300,per_page=1024", "d-choices:d=3", Fill::Sequential),
+        ("dftl:entries=320,per_page=1024,fetch=64", "d-choices:d=3", Fill::Sequential),
         ("dftl:entries=900,per_page=512", "fifo", Fill::Random),
         ("dftl:entries=100000,per_page=64", "cat", Fill::Random),
     ];
@@ -125,7 +125,7 @@ fn a_hint_looks_its_page_up_as_the_counting_drive_does() {
     for (mapping, policy, fill) in [
         ("dftl:entries=1,per_page=64", "z-greedy", Fill::Random),
         ("dftl:entries=40,per_page=64", "z-greedy", Fill::Random),
-        ("dftl:entries=300,per_page=64", "z-cost-benefit", Fill::Sequential),
+        ("dftl:entries=320,per_page=64,fetch=16", "z-cost-benefit", Fill::Sequential),
         ("dftl:entries=40,per_page=64", "greedy", Fill::Random),
         ("dftl:entries=100000,per_page=64", "z-greedy", Fill::Random),
     ] {
@@ -387,7 +387,9 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
     ];
     for (number, case) in cases.into_iter().enumerate() {
         let (reads_alone, preemption, multi_plane, write_cache, placement, unit) = case;
-        for (threads, entries, per_page) in [(1, 20, 64), (7, 3, 32), (32, 1, 64), (32, 500, 64)] {
+        for (threads, entries, per_page, fetch) in
+            [(1, 20, 64, 1), (7, 64, 32, 32), (32, 1, 64, 1), (32, 512, 64, 8)]
+        {
             let mut settings = Settings {
                 placement,
                 multi_plane,
@@ -410,7 +412,7 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
                     one
                 })
                 .collect();
-            let spec = format!("dftl:entries={entries},per_page={per_page}");
+            let spec = format!("dftl:entries={entries},per_page={per_page},fetch={fetch}");
             let of = (geometry, "greedy", Fill::Random);
             let mut drive = drive(&settings, &spec, of, requests, |layer| Audited {
                 checker: Checker::new(layer),

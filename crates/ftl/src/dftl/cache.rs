@@ -9,24 +9,25 @@ use crate::counters::MapTraffic;
 use crate::layer::{Change, Layer};
 use crate::order::Order;
 
-/// Place of a page without data; slot of a page whose entry is not cached.
+/// Place of a page without data; slot of a run that is not cached.
 const NONE: u32 = u32::MAX;
 
 /// The flash operations that a look-up of a map entry needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
-    /// No operation: the entry is cached.
+    /// No operation: the entry is cached, or is being read already.
     Hit,
     /// The translation page of the entry must be read, if there is one.
     Miss {
-        /// The translation page to write back first, because a changed entry of that page has left
+        /// The translation page to write back first, because changed entries of that page have left
         /// the cache.
         write_back: Option<u32>,
     },
 }
 
 /// The map entries of a drive that keeps its map on flash: a cache of the entries in use, and the
-/// changes that are not yet on flash. The entry that was used longest ago leaves the cache first.
+/// changes that are not yet on flash. Entries come and leave in *runs* of consecutive entries of one
+/// translation page. The run that was used longest ago leaves the cache first.
 ///
 /// Translation pages are numbered from 0. On the drive they lie behind the host's pages.
 #[derive(State)]
@@ -38,12 +39,15 @@ pub struct MapCache {
     /// Entries of a translation page.
     #[snapshot(skip)]
     per_page: u32,
-    /// The slot of each page's entry; [`NONE`] if it is not cached.
+    /// Entries of a run.
+    #[snapshot(skip)]
+    run: u32,
+    /// The slot of each run; [`NONE`] if it is not cached.
     #[snapshot(table)]
     slots: Vec<u32>,
-    /// The page of each slot.
-    entries: Vec<u32>,
-    /// For each slot, `true` once the entry has been read. Until then the slot is reserved.
+    /// The run of each slot.
+    runs: Vec<u32>,
+    /// For each slot, `true` once the run has been read. Until then the slot is reserved.
     is_here: Vec<bool>,
     /// Slots in the order of their last use.
     #[snapshot(state)]
@@ -69,32 +73,33 @@ pub struct MapCache {
 impl MapCache {
     /// Checks that every slot and every page that the cache names exists.
     fn check(&self) -> Result<(), Fault> {
-        let slots = self.entries.len();
+        let slots = self.runs.len();
         let is_slot = |&slot: &u32| slot == NONE || (slot as usize) < slots;
         if slots <= self.capacity as usize
             && self.is_here.len() == slots
             && self.slots.iter().all(is_slot)
-            && self.entries.iter().all(|&page| page < self.pages)
+            && self.runs.iter().all(|&run| (run as usize) < self.slots.len())
         {
             return Ok(());
         }
         Err(Fault::new("a cached map entry names a page that there is not"))
     }
 
-    /// An empty cache of `entries` entries for `pages` pages of the host, `per_page` to a
-    /// translation page. The map on flash has each page where `place` says.
+    /// An empty cache of `entries` entries in runs of `run`, for `pages` pages of the host, `per_page`
+    /// to a translation page. The map on flash has each page where `place` says.
     pub(super) fn new(
         pages: u32,
-        per_page: u32,
+        (per_page, run): (u32, u32),
         entries: u32,
         place: impl Fn(u32) -> Option<u32>,
     ) -> Self {
-        let capacity = entries.min(pages);
+        let capacity = (entries / run).min(pages.div_ceil(run));
         Self {
             pages,
             per_page,
-            slots: vec![NONE; pages as usize],
-            entries: Vec::new(),
+            run,
+            slots: vec![NONE; pages.div_ceil(run) as usize],
+            runs: Vec::new(),
             is_here: Vec::new(),
             order: Order::new(capacity),
             capacity,
@@ -144,14 +149,18 @@ impl MapCache {
         page / self.per_page
     }
 
+    /// The run with the entry of `page`.
+    pub fn run_of(&self, page: u32) -> u32 {
+        page / self.run
+    }
+
     /// The logical page of the drive that is translation page `number`.
     pub fn page_of(&self, number: u32) -> u32 {
         self.pages + number
     }
 
-    /// Uses the entry of `page`. At a miss, the entry gets a slot, if necessary the slot of the
-    /// least recently used entry. The caller must then read the entry and call
-    /// [`MapCache::arrived`].
+    /// Uses the entry of `page`. At a miss, its run gets a slot, if necessary the slot of the least
+    /// recently used run. The caller must then read the entries and call [`MapCache::arrived`].
     pub fn look_up(&mut self, page: u32) -> LookUp {
         if let Some(slot) = self.slot(page) {
             self.traffic.hits += 1;
@@ -160,29 +169,32 @@ impl MapCache {
             return LookUp::Hit;
         }
         self.traffic.misses += 1;
+        let run = self.run_of(page);
         let oldest = self.order.iter().next().filter(|_| self.order.len() == self.capacity);
         let (slot, write_back) = match oldest {
             Some(slot) => {
-                let old = self.entries[slot as usize];
+                let old = self.runs[slot as usize];
                 self.slots[old as usize] = NONE;
                 self.order.remove(slot);
-                self.entries[slot as usize] = page;
+                self.runs[slot as usize] = run;
                 self.is_here[slot as usize] = false;
-                (slot, self.is_changed(old).then_some(old / self.per_page))
+                let (first, end) = (old * self.run, self.end_of_run(old));
+                let has_changed = self.first_changed(first, end).is_some();
+                (slot, has_changed.then_some(first / self.per_page))
             }
             None => {
-                self.entries.push(page);
+                self.runs.push(run);
                 self.is_here.push(false);
-                (self.entries.len() as u32 - 1, None)
+                (self.runs.len() as u32 - 1, None)
             }
         };
-        self.slots[page as usize] = slot;
+        self.slots[run as usize] = slot;
         self.order.push(slot);
         LookUp::Miss { write_back }
     }
 
-    /// The entry of `page` has been read. It is cached now, unless it lost its slot in the
-    /// meantime.
+    /// The run with the entry of `page` has been read. It is cached now, unless it lost its slot in
+    /// the meantime.
     pub fn arrived(&mut self, page: u32) {
         if let Some(slot) = self.slot(page) {
             self.is_here[slot as usize] = true;
@@ -254,10 +266,10 @@ impl MapCache {
         will_be_written: impl Fn(u32) -> bool,
     ) -> Result<(), String> {
         for page in 0..self.pages {
-            let entry = self.slot(page).map(|slot| self.entries[slot as usize]);
+            let run = self.slot(page).map(|slot| self.runs[slot as usize]);
             fail_if!(
-                entry.is_some_and(|other| other != page),
-                "the entry of page {page} is another page's"
+                run.is_some_and(|other| other != self.run_of(page)),
+                "the entry of page {page} is in another run"
             );
             let changed = self.is_changed(page);
             fail_if!(
@@ -273,7 +285,7 @@ impl MapCache {
         let cached = self.slots.iter().filter(|&&slot| slot != NONE).count() as u32;
         fail_if!(
             cached != self.order.len() || cached > self.capacity,
-            "{cached} entries cached, {} in order",
+            "{cached} runs cached, {} in order",
             self.order.len()
         );
         Ok(())
@@ -282,20 +294,22 @@ impl MapCache {
     /// Bytes of memory that the drive needs for its map: the cache and the places of the
     /// translation pages.
     pub fn map_bytes(&self) -> u64 {
-        8 * u64::from(self.capacity) + 4 * u64::from(self.pages.div_ceil(self.per_page))
+        let of_run = 4 + 4 * u64::from(self.run);
+        of_run * u64::from(self.capacity) + 4 * u64::from(self.pages.div_ceil(self.per_page))
     }
 
     /// Bytes of memory that this structure takes.
     pub fn memory_bytes(&self) -> u64 {
         let pages = u64::from(self.pages);
-        8 * pages
+        4 * pages
+            + 4 * self.slots.len() as u64
             + 8 * pages.div_ceil(64)
             + 13 * u64::from(self.capacity)
             + 8 * u64::from(self.pages.div_ceil(self.per_page))
     }
 
     fn slot(&self, page: u32) -> Option<u32> {
-        Some(self.slots[page as usize]).filter(|&slot| slot != NONE)
+        Some(self.slots[self.run_of(page) as usize]).filter(|&slot| slot != NONE)
     }
 
     fn is_cached(&self, page: u32) -> bool {
@@ -306,21 +320,30 @@ impl MapCache {
         self.changed[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Takes the first page whose entry is changed, from `from` to before `end`, and marks the
-    /// entry unchanged.
-    fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
+    /// The page behind the last one of a run.
+    fn end_of_run(&self, run: u32) -> u32 {
+        (run * self.run).saturating_add(self.run).min(self.pages)
+    }
+
+    /// The first page whose entry is changed, from `from` to before `end`.
+    fn first_changed(&self, from: u32, end: u32) -> Option<u32> {
         let mut wanted = !0 << (from % 64);
         for word in from / 64..end.div_ceil(64) {
-            let bits = &mut self.changed[word as usize];
-            let page = 64 * word + (*bits & wanted).trailing_zeros();
-            if *bits & wanted != 0 {
-                let inside = page < end;
-                *bits &= !(u64::from(inside) << (page % 64));
-                return inside.then_some(page);
+            let bits = self.changed[word as usize] & wanted;
+            if bits != 0 {
+                return Some(64 * word + bits.trailing_zeros()).filter(|&page| page < end);
             }
             wanted = !0;
         }
         None
+    }
+
+    /// Takes the first page whose entry is changed, from `from` to before `end`, and marks the
+    /// entry unchanged.
+    fn take_changed(&mut self, from: u32, end: u32) -> Option<u32> {
+        let page = self.first_changed(from, end)?;
+        self.changed[page as usize / 64] &= !(1 << (page % 64));
+        Some(page)
     }
 }
 
@@ -331,7 +354,7 @@ mod tests {
     #[test]
     fn changed_entries_that_leave_name_their_translation_page() {
         // A cache of two entries, for eight pages with four entries to a translation page.
-        let mut cache = MapCache::new(8, 4, 2, Some);
+        let mut cache = MapCache::new(8, (4, 1), 2, Some);
         let miss = LookUp::Miss { write_back: None };
         assert_eq!(
             [cache.look_up(0), cache.look_up(5), cache.look_up(0)],
@@ -353,7 +376,7 @@ mod tests {
 
     #[test]
     fn moved_pages_that_are_not_cached_have_their_translation_pages_written() {
-        let mut cache = MapCache::new(12, 4, 2, Some);
+        let mut cache = MapCache::new(12, (4, 1), 2, Some);
         cache.look_up(1);
         cache.arrived(1);
         cache.look_up(4); // not read yet

@@ -2,8 +2,9 @@
 //!
 //! The map is cut into translation pages of `per_page` entries, which are written to flash like
 //! data. Memory holds the place of each translation page, and a cache of `entries` map entries. A
-//! command whose entry is not cached reads a translation page. When a changed entry leaves the
-//! cache, it is written back together with all cached entries of its translation page. If a
+//! command whose entry is not cached reads a translation page, and `fetch` entries of that page come
+//! into the cache together. When changed entries leave the cache, they are written back together with
+//! all cached entries of their translation page. If a
 //! collection moves a page whose entry is not cached, it rewrites the translation page, once for
 //! all moved pages in it.
 //!
@@ -28,7 +29,9 @@
 //!
 //! Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective caching
 //! of page-level address mappings", ASPLOS 2009. Here the least recently used entry leaves the
-//! cache first; the paper has a segmented list. Here translation pages share the page map's
+//! cache first; the paper has a segmented list, and brings one entry at a time as `fetch=1` does.
+//! Drives with little memory for the map keep whole translation pages or parts of them
+//! (`fetch=1024`): the pages of a sequential read then need one read of the map together. Here translation pages share the page map's
 //! frontiers; in the paper they have their own blocks.
 
 mod at_once;
@@ -56,6 +59,9 @@ pub(crate) const PARAMS: &[Param] = &[
         .help("map entries cached in memory, 8 bytes each"),
     Param::integer("per_page", (1, 1 << 20), Some("1024"))
         .help("map entries of a translation page: a page's bytes over 4"),
+    Param::integer("fetch", (1, 1 << 20), Some("1")).help(
+        "map entries that come into memory and leave it together: a divisor of per_page and of entries",
+    ),
 ];
 
 #[derive(State)]
@@ -113,6 +119,24 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
         subject("mapping"),
         choice("frontier", "single")
     );
+    let [per_page, entries, fetch] =
+        ["per_page", "entries", "fetch"].map(|name| params.integer(name));
+    for (whole, name) in [(per_page, "per_page"), (entries, "entries")] {
+        refuse_if!(
+            !whole.is_multiple_of(fetch),
+            format!(
+                "fetch={}",
+                (1..=fetch)
+                    .rev()
+                    .find(|part| {
+                        per_page.is_multiple_of(*part) && entries.is_multiple_of(*part)
+                    })
+                    .unwrap_or(1)
+            ),
+            "{} dftl: fetch={fetch}, expected a divisor of {name}={whole}",
+            subject("mapping")
+        );
+    }
     let (map_pages, inner) = inner_geometry(params, &layout.geometry)?;
     let with_map = Layout { geometry: inner, ..layout.clone() };
     with_map.check_spare().map_err(|error| on_flash(map_pages, &error))
@@ -129,8 +153,9 @@ pub(crate) fn cache(
     geometry: &Geometry,
     place: impl Fn(u32) -> Option<u32>,
 ) -> MapCache {
-    let [per_page, entries] = ["per_page", "entries"].map(|name| params.integer(name) as u32);
-    MapCache::new(geometry.logical_pages(), per_page, entries, place)
+    let [per_page, fetch, entries] =
+        ["per_page", "fetch", "entries"].map(|name| params.integer(name) as u32);
+    MapCache::new(geometry.logical_pages(), (per_page, fetch), entries, place)
 }
 
 /// DFTL over the page map that `make` makes.

@@ -2,7 +2,7 @@
 //! behind the host's, a list of cached entries, and the map on flash as a dictionary.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::reference::{Pick, Reference};
@@ -13,10 +13,12 @@ pub struct NaiveDftl {
     pub traffic: [u64; 4],
     pages: u32,
     per_page: u32,
+    /// Entries that come and leave together.
+    run: u32,
     capacity: usize,
-    /// Cached entries, the least recently used first; `true` if the map on flash does not have the
-    /// entry.
-    entries: Vec<(u32, bool)>,
+    /// Cached runs, the least recently used first, each with the pages whose entry the map on flash
+    /// does not have.
+    runs: Vec<(u32, BTreeSet<u32>)>,
     stored: BTreeMap<u32, (usize, usize)>,
     /// Pages in the order in which collections program them.
     heard: Rc<RefCell<Vec<u32>>>,
@@ -25,8 +27,14 @@ pub struct NaiveDftl {
 }
 
 impl NaiveDftl {
-    /// A map over `flash`, a drive that holds `pages` pages and their map.
-    pub fn new(mut flash: Reference, pages: u32, per_page: u32, capacity: usize) -> Self {
+    /// A map over `flash`, a drive that holds `pages` pages and their map. `run` entries come into
+    /// memory together.
+    pub fn new(
+        mut flash: Reference,
+        pages: u32,
+        (per_page, run): (u32, u32),
+        entries: usize,
+    ) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let copies = heard.clone();
         flash.moved = Some(Box::new(move |page| copies.borrow_mut().push(page)));
@@ -36,41 +44,45 @@ impl NaiveDftl {
             traffic: [0; 4],
             pages,
             per_page,
-            capacity: capacity.min(pages as usize),
-            entries: Vec::new(),
+            run,
+            capacity: (entries / run as usize).min(pages.div_ceil(run) as usize),
+            runs: Vec::new(),
             stored,
             heard,
             moved: Vec::new(),
         }
     }
 
-    fn entry(&mut self, page: u32) -> Option<&mut (u32, bool)> {
-        self.entries.iter_mut().find(|entry| entry.0 == page)
+    /// The pages with changed entries in the run of `page`, if that is cached.
+    fn changed(&mut self, page: u32) -> Option<&mut BTreeSet<u32>> {
+        let run = page / self.run;
+        self.runs.iter_mut().find(|cached| cached.0 == run).map(|cached| &mut cached.1)
     }
 
     fn change(&mut self, page: u32) {
-        if let Some(entry) = self.entry(page) {
-            entry.1 = true;
+        if let Some(changed) = self.changed(page) {
+            changed.insert(page);
         }
     }
 
     fn look_up(&mut self, page: u32, pick: Pick) {
-        if let Some(at) = self.entries.iter().position(|entry| entry.0 == page) {
+        let run = page / self.run;
+        if let Some(at) = self.runs.iter().position(|cached| cached.0 == run) {
             self.traffic[0] += 1;
-            let entry = self.entries.remove(at);
-            self.entries.push(entry);
+            let cached = self.runs.remove(at);
+            self.runs.push(cached);
             return;
         }
         self.traffic[1] += 1;
-        if self.entries.len() == self.capacity {
-            let (old, changed) = self.entries[0];
-            if changed {
-                self.write_back(old / self.per_page, pick);
+        if self.runs.len() == self.capacity {
+            let old = self.runs[0].0;
+            if !self.runs[0].1.is_empty() {
+                self.write_back(old * self.run / self.per_page, pick);
             }
-            self.entries.remove(0);
+            self.runs.remove(0);
         }
         self.traffic[2] += u64::from(self.flash.map.contains_key(&self.map_page(page)));
-        self.entries.push((page, false));
+        self.runs.push((run, BTreeSet::new()));
     }
 
     /// The translation page that has the entry of `page`, as a page of the drive.
@@ -89,8 +101,8 @@ impl NaiveDftl {
             // A translation page is written with the places that memory knows: those of cached
             // entries and of moved pages.
             let known = self.moved.contains(&page);
-            match self.entry(page) {
-                Some(entry) => entry.1 = false,
+            match self.changed(page) {
+                Some(changed) => drop(changed.remove(&page)),
                 None if known => {}
                 None => continue,
             }
@@ -105,8 +117,8 @@ impl NaiveDftl {
     fn note_moves(&mut self) {
         let pages = self.pages;
         for page in self.heard.take().into_iter().filter(|&page| page < pages) {
-            match self.entry(page) {
-                Some(entry) => entry.1 = true,
+            match self.changed(page) {
+                Some(changed) => drop(changed.insert(page)),
                 None => self.moved.push(page),
             }
         }
@@ -153,8 +165,8 @@ impl NaiveDftl {
     /// The place where a controller that has lost nothing finds `page`: in memory if its entry is
     /// there and was changed, else by the map on flash.
     pub fn found(&mut self, page: u32) -> Option<(usize, usize)> {
-        match self.entry(page) {
-            Some((_, true)) => self.flash.map.get(&page).copied(),
+        match self.changed(page) {
+            Some(changed) if changed.contains(&page) => self.flash.map.get(&page).copied(),
             _ => self.stored.get(&page).copied(),
         }
     }

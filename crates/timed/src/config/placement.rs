@@ -117,6 +117,8 @@ impl fmt::Display for Placement {
 
 #[cfg(test)]
 mod tests {
+    use flashgc_ftl::Members;
+
     use super::*;
 
     #[test]

@@ -48,8 +48,8 @@ struct WriteBack {
 pub struct Mapping {
     #[snapshot(state)]
     cache: MapCache,
-    /// The pages whose entries are being fetched, each with the operations that wait for the entry,
-    /// in order.
+    /// The runs of entries that are being fetched, each with the operations that wait for one of its
+    /// entries, in order.
     fetches: HashMap<u32, VecDeque<u32>>,
     /// The operations that read translation pages, each with the page whose entry is needed.
     reads: HashMap<u32, u32>,
@@ -127,10 +127,10 @@ impl Mapping {
     /// Sends a page operation to its die when its map entry is in memory.
     pub fn send<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         self.under_way += 1;
-        let page = shared.ops[op].page;
-        match self.fetches.get_mut(&page) {
+        let run = self.cache.run_of(shared.ops[op].page);
+        match self.fetches.get_mut(&run) {
             Some(waiting) => waiting.push_back(op),
-            None => self.send_in_order(shared, dies, page, VecDeque::from([op])),
+            None => self.send_in_order(shared, dies, VecDeque::from([op])),
         }
     }
 
@@ -169,7 +169,7 @@ impl Mapping {
 
     /// Returns `true` if `op` waits here for its map entry.
     pub fn holds<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
-        let waiting = self.fetches.get(&shared.ops[op].page);
+        let waiting = self.fetches.get(&self.cache.run_of(shared.ops[op].page));
         waiting.is_some_and(|waiting| waiting.contains(&op))
     }
 
@@ -230,7 +230,8 @@ impl Mapping {
 
     /// If `met`, notes that the operation that waits for the entry of `page` has met a collection.
     fn note_collection<O: Observer>(&self, shared: &mut Shared<O>, page: u32, met: bool) {
-        if let Some(&first) = self.fetches.get(&page).and_then(VecDeque::front) {
+        let waiting = self.fetches.get(&self.cache.run_of(page));
+        if let Some(&first) = waiting.and_then(VecDeque::front) {
             shared.ops[first].met_collection |= met;
         }
     }
@@ -241,20 +242,20 @@ impl Mapping {
         self.cache.heed(|page| map.locate(page));
     }
 
-    /// Looks up the entry of `page` for each operation of `waiting`, in order. An operation that
-    /// finds the entry goes to its die. The first operation that misses the entry waits, and so do
-    /// all operations after it.
+    /// Looks up the entry of its page for each operation of `waiting`, in order. All these entries
+    /// are in one run. An operation that finds its entry goes to its die. The first operation that
+    /// misses its entry waits, and so do all operations after it.
     fn send_in_order<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        page: u32,
         mut waiting: VecDeque<u32>,
     ) {
         self.hear(&mut *shared.map);
         while let Some(&op) = waiting.front() {
+            let page = shared.ops[op].page;
             if let LookUp::Miss { write_back } = self.cache.look_up(page) {
-                self.fetches.insert(page, waiting);
+                self.fetches.insert(self.cache.run_of(page), waiting);
                 match write_back {
                     Some(number) => self.write_back(shared, dies, number, Some(page)),
                     None => self.read(shared, dies, page),
@@ -266,15 +267,16 @@ impl Mapping {
         }
     }
 
-    /// Notes that the entry of `page` is in memory now. The operation that missed it goes to its
-    /// die, and the operations that waited after that one look the entry up in turn.
+    /// Notes that the run with the entry of `page` is in memory now. The operation that missed it goes
+    /// to its die, and the operations that waited after that one look their entries up in turn.
     fn fetched<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         self.cache.arrived(page);
-        let mut waiting = self.fetches.remove(&page).expect("an operation waits for the entry");
+        let waiting = self.fetches.remove(&self.cache.run_of(page));
+        let mut waiting = waiting.expect("an operation waits for the entry");
         if let Some(op) = waiting.pop_front() {
             self.go_on(shared, dies, op);
         }
-        self.send_in_order(shared, dies, page, waiting);
+        self.send_in_order(shared, dies, waiting);
     }
 
     /// Reads the translation page with the entry of `page`, if this translation page was written
