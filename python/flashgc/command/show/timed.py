@@ -208,7 +208,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
 
 def _power(power: PowerLimit) -> str:
     """The limit of power, and how long programs and erases waited for it."""
-    text = f"{power.dies} dies at a time, all of them {format_share(power.full)} of the time"
+    text = f"limit dies={power.dies}, reached {format_share(power.full)} of the time"
     if power.mean_wait_us is None:
         return text
     waits = f"{format_count(power.waits)} waits of {format_time(power.mean_wait_us)}"
