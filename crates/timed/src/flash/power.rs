@@ -88,6 +88,7 @@ impl Job {
 
 impl Flash {
     /// Gives the job of a die's cells power, or lets it wait. Returns `true` if it has power now.
+    #[inline(never)]
     pub(super) fn ask_for_power(&mut self, now: u64, die: u32) -> bool {
         let has_power = self.power.as_mut().is_none_or(|power| power.ask(now, die));
         if !has_power {
@@ -97,6 +98,7 @@ impl Flash {
     }
 
     /// Takes the power of a die, and gives it to the first die whose cells wait for it.
+    #[inline(never)]
     pub(super) fn free_power(&mut self, clock: &mut Clock) {
         let now = clock.now();
         let Self { power: Some(power), dies, .. } = self else { return };
