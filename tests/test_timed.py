@@ -426,6 +426,39 @@ def test_pictures_draw_what_the_timing_says() -> None:
         plot.percentiles(result, of="raed")
 
 
+def test_a_limit_of_power_is_shown_with_the_waits_for_it(command: Command) -> None:
+    shape: dict[str, Any] = {
+        "dies": 4,
+        "arrivals": "closed:threads=16",
+        "fill": "empty",
+        "warmup": "0",
+    }
+    load = {**SMALL, **shape, "times": "program=200us,read=25us,erase=1.5ms", "requests": 400}
+    without = flashgc.run("sequential", **load).timing
+    assert without is not None
+    assert without.power is None
+    timing = flashgc.run("sequential", power_limit="dies=1", **load).timing
+    assert timing is not None
+    power = timing.power
+    assert power is not None
+    # The 400 programs follow each other, and three dies wait meanwhile. Four at a time take a
+    # fourth. The last writes are one to each die, so fewer wait at the end.
+    assert math.isclose(timing.simulated_seconds, 400 * 200e-6)
+    assert math.isclose(without.simulated_seconds, 100 * 200e-6)
+    assert (power.dies, power.waits, power.full) == (1, 399, 1.0)
+    wait_us = 3 * 200.0 * 396 / 400
+    assert power.mean_wait_us is not None
+    assert math.isclose(power.mean_wait_us, wait_us, rel_tol=0.01)
+    assert math.isclose(power.waiting, 0.75, rel_tol=0.01)
+    flags = [*FLAGS, "--dies", "4", "--requests", "500", "--power-limit"]
+    made = command("run", *flags, "dies=2", "--arrivals", "closed:threads=16")
+    line = next(line for line in made.stdout.splitlines() if line.startswith("power "))
+    assert "limit dies=2, reached " in line
+    assert " of the dies' time" in line
+    none = command("run", *flags, "4")
+    assert "limit dies=4, reached 0% of the time\n" in none.stdout
+
+
 def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: Command) -> None:
     load = {**SMALL, "preemption": "suspend"}
     result = flashgc.run("uniform:read=0.5", suspend="20us,most=1", **load)

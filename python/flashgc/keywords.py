@@ -182,6 +182,12 @@ class Keywords(TypedDict, total=False):
     """The planes of a die execute operations of one kind together. [default: no]"""
     cache_commands: YesNo | None
     """A transfer overlaps with an operation of the same kind in the cells. [default: no]"""
+    power_limit: str | None
+    """Power limit: the number of dies that may program or erase at a time. Further programs and
+    erases wait in order of arrival, each in its die, with its data there. Reads need no power.
+    Requests that may suspend a program or erase (preemption) go before one that waits. For example
+    dies=8.
+    """
     slc_times: str | None
     """Times of flash operations in the blocks of slc. For example
     read=25us,program=200us,erase=2ms.

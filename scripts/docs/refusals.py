@@ -57,6 +57,7 @@ FEATURES: tuple[Options, ...] = (
     {"preemption": "suspend"},
     {"write_pacing": "yes", "preemption": "pgc", "gc_low": "3"},
     {"cache_commands": "yes"},
+    {"power_limit": "dies=2"},
     {"idle": "below=4,after=1ms"},
     {"gc_hard": "1"},
     {"flush_after": "1ms", "mapping_unit": "1KiB"},
@@ -95,7 +96,7 @@ def _counting(options: Options) -> None:
 
 
 def _timed(options: Options) -> None:
-    dies = 4 if "superblock" in options else 1
+    dies = 4 if options.keys() & {"superblock", "power_limit"} else 1
     _simulated({**options, "kind": "timed", "dies": dies, "requests": 10, "times": TIMES})
 
 

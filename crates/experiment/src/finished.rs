@@ -6,7 +6,9 @@ use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
-use flashgc_timed::{CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
+use flashgc_timed::{
+    CollectionResult, Meter, Overload, PowerCounts, SlcCounts, Totals, Utilisation,
+};
 
 use crate::counted::Counted;
 use crate::worn::{Erases, Worn};
@@ -106,6 +108,8 @@ pub(crate) struct Timings {
     pub(crate) slc: Option<SlcCounts>,
     /// The busy times in the measured part.
     pub(crate) utilisation: Utilisation,
+    /// The counts of power in the measured part; 0 without a limit.
+    pub(crate) power: PowerCounts,
     /// The nanoseconds of the measured part.
     pub(crate) ns: u64,
     /// The requests completed in the measured part.

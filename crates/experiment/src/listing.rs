@@ -20,8 +20,8 @@ use flashgc_timed::metrics::latency::{Figures, LatencyResult, SideLatency, TimeS
 use flashgc_timed::metrics::series::{SeriesResult, SideSeries};
 use flashgc_timed::tenants::KEYS;
 use flashgc_timed::{
-    CollectionResult, HeldResult, OperationResult, Overload, SlcCounts, Suspension, TenantResult,
-    Throughput, TimedResult, Utilisation, WorstResult,
+    CollectionResult, HeldResult, OperationResult, Overload, PowerLimit, SlcCounts, Suspension,
+    TenantResult, Throughput, TimedResult, Utilisation, WorstResult,
 };
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
@@ -175,6 +175,7 @@ pub fn parts() -> Value {
             named::<Throughput>("Throughput"),
             named::<Utilisation>("Utilisation"),
             named::<Suspension>("Suspension"),
+            named::<PowerLimit>("PowerLimit"),
             named::<SideSeries>("Traffic"),
             named::<SeriesResult>("OverTime"),
             named::<Overload>("Overload"),

@@ -152,6 +152,16 @@ fn timed() -> Vec<RunConfig> {
                 clock.preemption = "suspend".into();
             })
         },
+        RunConfig {
+            program: "one-shot:pages=2".into(),
+            ..timed(&|clock| {
+                (clock.channels, clock.dies) = (2, 3);
+                clock.arrivals = Some("closed:threads=64".into());
+                clock.preemption = "suspend".into();
+                clock.cache_commands = true;
+                clock.power_limit = Some("dies=2".into());
+            })
+        },
     ]
 }
 

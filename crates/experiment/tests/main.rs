@@ -11,6 +11,7 @@ mod mapping_units;
 mod memory;
 mod named;
 mod one_request;
+mod power;
 mod published;
 mod recordings;
 #[allow(dead_code)] // the tests of flashgc-ftl use the rest of the module

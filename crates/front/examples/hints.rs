@@ -299,6 +299,7 @@ fn drive(path: &Path) -> Drive {
         journal_blocks: Settings::JOURNAL_BLOCKS,
         durability: Durability::Process,
         streams: None,
+        parity: None,
     };
     let mut media =
         FileMedia::create(path, settings.file_bytes().expect("a size")).expect("a file");

@@ -472,6 +472,7 @@ impl<O: Observer> TimedDrive<O> {
         totals.joined_programs = self.scheduler.joined_programs();
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);
+        totals.power = self.scheduler.power_until(now);
         totals
     }
 

@@ -24,7 +24,7 @@
 //! | `mapping`: `Mapping` | cached map entries, operations on translation pages | requests, dies |
 //! | `schedule`: `Scheduler` | the queue of each die, its next operation, suspension | requests |
 //! | `collector`: `Collector` | the collection of each die, its next step | times |
-//! | `flash`: `Flash` | cells, buses, the length of each job | the next job, the map |
+//! | `flash`: `Flash` | cells, buses, power, the length of each job | the next job, the map |
 //! | `ops`: `Ops`, `DieQueues` | page operations, and the queues of the dies | rules |
 //! | `clock.rs`: `Clock` | the time, and the times of events | consequences of events |
 //! | `shared.rs`: `Shared` | clock, map, page operations and observer, for all rooms | the rooms |
@@ -87,8 +87,9 @@ pub use front::{Lines, Shape};
 pub use live::{Done, Live};
 pub use measure::{
     ByTenant, CollectionCounts, CollectionResult, HeldResult, MOST_COLLECTIONS, MOST_OPERATIONS,
-    Meter, OperationResult, Overload, Refused, SlcCounts, Suspension, TenantResult, Throughput,
-    TimedResult, Totals, TraceFile, Utilisation, Worst, WorstResult, WorstSoFar, slowest,
+    Meter, OperationResult, Overload, PowerCounts, PowerLimit, Refused, SlcCounts, Suspension,
+    TenantResult, Throughput, TimedResult, Totals, TraceFile, Utilisation, Worst, WorstResult,
+    WorstSoFar, slowest,
 };
 pub use observer::{
     Cause, Completion, Follows, Held, Observer, Place, Silent, Source, Span, Stint, Work,

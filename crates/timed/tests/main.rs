@@ -12,6 +12,7 @@ mod timed_life;
 mod timed_live;
 mod timed_options;
 mod timed_pacing;
+mod timed_power;
 mod timed_preemption;
 mod timed_requests;
 mod timed_slc;

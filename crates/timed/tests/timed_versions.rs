@@ -99,6 +99,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
             paces_writes: false,
         },
         slc: None,
+        power_limit: None,
         suspend: draw.of(&[
             Suspend::NEVER,
             Suspend { erase: true, suspend_ns: 20 * US, ..Suspend::NEVER },
@@ -356,6 +357,7 @@ fn run_drive(
     let paced = Collecting { paces_writes: true, ..settings.collecting };
     let can_be = Settings { collecting: paced, ..settings.clone() }.check().is_ok();
     settings.collecting.paces_writes = can_be && case % 4 < 2;
+    settings.power_limit = [None, Some(1), Some(2), Some(3)][(case / 8 % 4) as usize];
     println!("case {case}: {collector:?} {settings:?}"); // shown if the test fails
     let planes = settings.hardware.all_planes();
     // A plane has some more blocks than those that stay erased or are open. If padding is written,
@@ -407,6 +409,8 @@ fn run_drive(
     let stop =
         drive.run(Until::END).unwrap_or_else(|why| panic!("case {case}: {why} {settings:?}"));
     drive.layer().audit().unwrap_or_else(|why| panic!("case {case}: {why}"));
+    let powered = drive.observer().most_with_power();
+    assert!(settings.power_limit.is_none_or(|limit| powered <= limit), "case {case}: {powered}");
     if let (Stop::WornOut, Some(_)) = (stop, region.and_then(|region| region.lifespan)) {
         let told = drive.layer().counts().zombies.map_or(0, |zombies| zombies.overwritten);
         return (drive.observer().reads_checked, told, drive.totals().clone());

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Figures,
         Latency,
         Overload,
+        PowerLimit,
         Tenant,
         Throughput,
         TimeShare,
@@ -82,6 +83,7 @@ __all__ = [
     "Milestone",
     "OverTime",
     "Overload",
+    "PowerLimit",
     "Rank",
     "Recorded",
     "Replayed",
@@ -121,7 +123,7 @@ __getattr__ = lazily(
         "config": "Config HostConfig SwapConfig TraceConfig",
         "findings": "Finding",
         "flash": "Lifetime Merges",
-        "parts.clock": "Figures Latency Overload Tenant Throughput TimeShare "
+        "parts.clock": "Figures Latency Overload PowerLimit Tenant Throughput TimeShare "
         "Traffic Utilisation WorstCollection WorstOperation",
         "parts.counts": "Collecting Hints HostWaits Levelling MapTraffic Slc",
         "parts.host": "Fdp FdpEvents Handle HostTraffic Stream Swap Zombies",

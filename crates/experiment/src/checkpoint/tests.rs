@@ -215,11 +215,11 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
-        (115_545, 0xd753cb7ff81845c),
-        (118_870, 0x8fdbd5ae9d5b2fca),
-        (119_381, 0xc61046d98301025b),
+        (115_570, 0x6b9f62bf47117d03),
+        (118_895, 0x2705769eb8bc1c26),
+        (119_406, 0xaa440cde883a2682),
     ];
-    assert_eq!((FORMAT, digests), (26, recorded));
+    assert_eq!((FORMAT, digests), (27, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

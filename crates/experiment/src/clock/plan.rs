@@ -6,7 +6,7 @@ use flashgc_base::spec::{SpecError, count};
 use flashgc_ftl::{Geometry, Members, PageBuffer, PlacementSpec, SlcRegion};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{
-    parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
+    parse_idle, parse_power_limit, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
@@ -117,6 +117,7 @@ impl TimedPlan {
                 paces_writes: config.write_pacing,
             },
             suspend,
+            power_limit: config.power_limit.as_deref().map(parse_power_limit).transpose()?,
             slc: None,
             flush_after_ns: match &config.flush_after {
                 Some(text) => time("flush_after", text)?,

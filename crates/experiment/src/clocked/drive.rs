@@ -301,6 +301,7 @@ impl Clocked {
             cached: Cached::between(&start, &end),
             slc: end.slc.since(&start.slc),
             utilisation: Utilisation::between(&start, &end, ns),
+            power: end.power.since(&start.power),
             ns,
             completed: end.completed - start.completed,
             request_ns: end.request_ns - start.request_ns,

@@ -6,8 +6,8 @@ use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::tenants::{ClassWeights, TenantSpec};
 use flashgc_timed::words::Window;
 use flashgc_timed::words::{
-    PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
-    parse_window, scheduling_words, unit_words,
+    PREEMPTIONS, parse_idle, parse_power_limit, parse_preemption, parse_scheduling, parse_suspend,
+    parse_unit, parse_window, scheduling_words, unit_words,
 };
 use flashgc_timed::{
     Placement, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
@@ -114,6 +114,14 @@ super::holder! {
              least-program (an operation with less time left is not suspended).",
             gc(Kind::Text).metavar("TIMES").checked(|_, text| parse_suspend(text).map(drop))
                 .example("suspend=20us,resume=5us,most=8");
+        #[serde(skip_serializing_if = "Option::is_none")]
+        power_limit: Option<String> => "",
+            "Power limit: the number of dies that may program or erase at a time. Further programs and \
+             erases wait in order of arrival, each in its die, with its data there. Reads need no power. \
+             Requests that may suspend a program or erase ({preemption}) go before one that waits.",
+            drive(Kind::Text).metavar("dies=N").example("dies=8")
+                .timed("in a counting drive one operation follows another")
+                .checked(|_, text| parse_power_limit(text).map(drop));
         victim_search_time: String => "0us",
             "Time for which the search for a victim occupies its die.",
             gc(Kind::Time).example("3.19ms");

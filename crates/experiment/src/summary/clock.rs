@@ -10,8 +10,8 @@ use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, StreamCounts};
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, Hardware, Overload, Preemption, Refused, Settings, Suspension, Throughput,
-    TimedResult, Utilisation, WorstResult, slowest,
+    ByTenant, Hardware, Overload, PowerLimit, Preemption, Refused, Settings, Suspension,
+    Throughput, TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -339,6 +339,10 @@ fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
         utilisation: if ran.is_empty() { Utilisation::default() } else { Utilisation::mean(&ran) },
         collecting: Counts::sum(runs.iter().map(|run| run.collecting)).unwrap_or_default(),
         suspension: Suspension::of(&timed.settings.suspend, refused),
+        power: timed.settings.power_limit.map(|limit| {
+            let counts = Counts::sum(runs.iter().map(|run| run.power)).unwrap_or_default();
+            PowerLimit::new(limit, &counts, dies, ns)
+        }),
         slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
         tenants: (!timed.tenants.is_empty()).then(|| {
             ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)

@@ -66,6 +66,7 @@ pub struct Channels {
 pub fn are_apart(settings: &Settings) -> bool {
     settings.hardware.channels > 1
         && settings.hardware.members.dies == 1
+        && settings.power().is_none()
         && settings.placement != Placement::Dynamic
         && settings.host == Loop::Open
         && settings.collecting.unit != Unit::Drive

@@ -30,6 +30,9 @@ pub struct Settings {
     pub collecting: Collecting,
     /// The operations of the cells that can be suspended.
     pub suspend: Suspend,
+    /// The largest number of dies that program or erase at a time, as the power suffices for no
+    /// more; `None` for all.
+    pub power_limit: Option<u32>,
     /// The SLC region; `None` without one.
     pub slc: Option<Slc>,
     /// The time after which a flash page that waits in a page buffer is programmed although it is
@@ -269,6 +272,7 @@ impl Settings {
                 paces_writes: false,
             },
             suspend: Suspend::NEVER,
+            power_limit: None,
             slc: None,
             flush_after_ns: u64::MAX,
             write_cache: 0,
@@ -278,12 +282,17 @@ impl Settings {
         }
     }
 
+    /// Returns the limit of power, if the drive has more dies than that.
+    pub(crate) fn power(&self) -> Option<u32> {
+        self.power_limit.filter(|&limit| limit < self.hardware.all_dies())
+    }
+
     /// Returns `true` if a page's transfer to a die and its program can have one event: no job can
-    /// begin on the die between the two, and no program can be suspended.
+    /// begin on the die between the two, no program can be suspended, and none waits for power.
     pub(crate) fn programs_follow_transfers(&self) -> bool {
         let pipelines =
             matches!(self.collecting.preemption, Preemption::Semi { pipeline: true, .. });
-        !self.cache_commands && !pipelines && !self.suspend.program
+        !self.cache_commands && !pipelines && !self.suspend.program && self.power().is_none()
     }
 
     /// Returns `true` if a busy die may begin a further job, or suspend its present one.

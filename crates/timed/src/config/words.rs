@@ -1,4 +1,4 @@
-//! The notation of single settings of a timed drive: windows, preemption, suspension, idle
+//! The notation of single settings of a timed drive: windows, preemption, suspension, power, idle
 //! collections, scheduling and units.
 
 use flashgc_base::refuse_if;
@@ -172,6 +172,20 @@ pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
         SpecError::new(format!("idle: 'below' is missing in '{text}'"), "write below=10%,after=1ms")
     })?;
     Ok((below, after.unwrap_or(0)))
+}
+
+/// Reads the limit of a drive's power, such as `dies=8`: the largest number of dies that program or
+/// erase at a time.
+///
+/// # Errors
+/// A key is unknown, or the value is not a number of at least 1.
+pub fn parse_power_limit(text: &str) -> Result<u32, SpecError> {
+    let entries = parts("power_limit", text, "dies", &["dies"])?;
+    let value = entries.first().map_or("", |&(_, value)| value);
+    value.parse().ok().filter(|&dies| dies > 0).ok_or_else(|| {
+        let fault = format!("power_limit: dies={value} is not a number of at least 1");
+        SpecError::new(fault, "write dies=8")
+    })
 }
 
 const SCHEDULINGS: [(&str, Scheduling); 2] =

@@ -63,7 +63,7 @@ impl Job {
 #[derive(Clone, Copy, Debug, Value)]
 pub struct Stage {
     pub job: Job,
-    /// The time at which the work began, in nanoseconds.
+    /// The time at which the work began, in nanoseconds; [`NEVER`] while it waits for power.
     pub begin: u64,
     /// The duration of the work, in nanoseconds.
     pub length: u64,
@@ -79,6 +79,19 @@ impl Stage {
 
     pub fn is_idle(&self) -> bool {
         self.job == Job::Idle
+    }
+
+    /// Returns `true` if the work waits for power.
+    pub fn waits_for_power(&self) -> bool {
+        self.begin == NEVER
+    }
+
+    /// Returns the nanoseconds of work that are left at `now`.
+    pub fn left(&self, now: u64) -> u64 {
+        match self.waits_for_power() {
+            true => self.length,
+            false => (self.begin + self.length).saturating_sub(now),
+        }
     }
 }
 
@@ -188,9 +201,9 @@ impl Die {
         )
     }
 
-    /// Returns `true` if the cells have worked on their job before `now`.
+    /// Returns `true` if the cells work on their job, and have done so before `now`.
     pub fn has_begun(&self, now: u64) -> bool {
-        now > self.cells.begin || self.suspends > 0
+        now > self.cells.begin || self.suspends > 0 && !self.cells.waits_for_power()
     }
 
     /// Returns `true` if the job of the cells or of the bus is a program.

@@ -2,15 +2,18 @@
 
 mod chain;
 mod die;
+mod power;
 
 use flashgc_base::snapshot::State;
 
 use super::clock::{Clock, Event, NEVER, Position};
 use super::config::{Hardware, Settings};
+use super::measure::PowerCounts;
 use super::ops::Ops;
 use chain::{Chains, Report};
 use die::{Bus, CellTimes};
 pub use die::{Die, Job, Site, Stage, Suspended};
+use power::Power;
 
 /// The dies and the buses of the drive.
 ///
@@ -39,6 +42,9 @@ pub struct Flash {
     /// The chains of copies on each channel. They book their turns on the channel's bus late.
     #[snapshot(table)]
     chains: Vec<Chains>,
+    /// The power of programs and erases; `None` if it suffices for all dies.
+    #[snapshot(state)]
+    power: Option<Power>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
     #[snapshot(skip)]
     report: Report,
@@ -61,6 +67,7 @@ impl Flash {
                 .collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
             chains: vec![Chains::default(); hardware.channels as usize],
+            power: settings.power().map(Power::new),
             report: Report::default(),
         }
     }
@@ -104,6 +111,11 @@ impl Flash {
             self.dies.iter().map(|die| die.busy_until(now)).collect(),
             self.dies.iter().map(|die| die.held_until(now)).collect(),
         ]
+    }
+
+    /// Returns the counts of power until `now`.
+    pub fn power_until(&self, now: u64) -> PowerCounts {
+        self.power.as_ref().map_or_else(PowerCounts::default, |power| power.counts_until(now))
     }
 
     /// Begins a job that starts in the cells: a read or an erase. The cells work for `cells_ns`
@@ -159,7 +171,8 @@ impl Flash {
         false
     }
 
-    /// Lets the idle cells of a die work on a job for `length` nanoseconds.
+    /// Lets the idle cells of a die work on a job for `length` nanoseconds. A job that needs power
+    /// waits until it has it.
     #[inline]
     pub fn begin_cells(&mut self, clock: &mut Clock, die: u32, job: Job, length: u64) {
         let die_state = &mut self.dies[die as usize];
@@ -168,6 +181,9 @@ impl Flash {
         die_state.suspends = 0;
         die_state.suspended_ns = 0;
         die_state.is_awaited = false;
+        if self.power.is_some() && job.needs_power() && !self.ask_for_power(clock.now(), die) {
+            return;
+        }
         clock.set(Event::Cells(die), clock.now() + length);
     }
 
@@ -229,6 +245,11 @@ impl Flash {
     pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
         let job = die_state.cells.job;
+        if self.power.is_some() && (job.needs_power() || job == Job::Suspend) {
+            die_state.cells = Stage::IDLE;
+            self.free_power(clock);
+            return Some(job);
+        }
         let reads = matches!(job, Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead);
         if reads && !die_state.bus.is_idle() {
             die_state.cells.held = true;
@@ -250,7 +271,8 @@ impl Flash {
 
     /// Suspends the job of a die's cells. The suspension takes `suspend_ns` nanoseconds, and makes
     /// the rest of the job `resume_ns` longer. Operations whose order is below `mark` are served
-    /// before the job goes on. Returns the work of the cells until now, if they have worked.
+    /// before the job goes on. A job that waits for power is set aside at no cost. Returns the work
+    /// of the cells until now, if they have worked.
     pub fn suspend(
         &mut self,
         clock: &mut Clock,
@@ -264,7 +286,8 @@ impl Flash {
         debug_assert!(die_state.suspended.is_none() && die_state.bus.is_idle());
         let (mut stage, times) = (die_state.cells, die_state.suspends + 1);
         let has_begun = die_state.has_begun(now);
-        let done = now - stage.begin;
+        let waits_for_power = stage.waits_for_power();
+        let done = now.saturating_sub(stage.begin);
         if let Some(op) = stage.job.op() {
             ops[op].cell_ns += done;
         }
@@ -279,8 +302,11 @@ impl Flash {
         let suspended =
             Suspended { job: stage.job, left: left + lost, times, since, before_ns, mark };
         die_state.suspended = Some(suspended);
+        // The power is free when the suspension is over.
         if has_begun && suspend_ns > 0 {
             self.begin_cells(clock, die, Job::Suspend, suspend_ns);
+        } else if !waits_for_power {
+            self.free_power(clock);
         }
         Some(stage).filter(|stage| stage.length > 0)
     }

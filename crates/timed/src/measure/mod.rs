@@ -1,6 +1,7 @@
 //! Measurements of a timed drive: its observers, its counts, and the result of its runs.
 
 mod meter;
+mod power;
 mod result;
 mod suspension;
 mod tenants;
@@ -9,6 +10,7 @@ mod worst;
 mod worst_result;
 
 pub use meter::{Meter, TraceFile};
+pub use power::{PowerCounts, PowerLimit};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub use suspension::{Refused, Suspension};
 pub use tenants::{ByTenant, TenantResult};

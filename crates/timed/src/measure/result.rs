@@ -6,6 +6,7 @@ use flashgc_base::snapshot::Value;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
 
+use super::power::PowerLimit;
 use super::suspension::Suspension;
 use super::tenants::TenantResult;
 use super::totals::{CollectionCounts, SlcCounts, Totals};
@@ -36,6 +37,9 @@ pub struct TimedResult {
     /// operation can be suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<Suspension>,
+    /// The limit of power, and the programs and erases that waited for it; `None` without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerLimit>,
     /// The counts of the SLC region; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcCounts>,
@@ -78,7 +82,7 @@ pub struct Utilisation {
     /// The share of the time in which each channel's bus was in use.
     pub channels: Vec<f64>,
     /// The share of the time in which each die was in use: it read, programmed or erased, or it
-    /// transferred data or waited for the bus.
+    /// transferred data or waited for the bus or for power.
     pub dies: Vec<f64>,
 }
 

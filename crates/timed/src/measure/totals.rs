@@ -5,6 +5,8 @@ use flashgc_base::snapshot::Value;
 
 use serde::{Deserialize, Serialize};
 
+use super::power::PowerCounts;
+
 /// The counts of collections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct CollectionCounts {
@@ -101,10 +103,12 @@ pub struct Totals {
     /// The time for which each channel's bus was in use, in nanoseconds.
     pub bus_busy_ns: Vec<u64>,
     /// The time for which each die was in use, in nanoseconds: its cells worked, or it transferred
-    /// data or waited for the bus.
+    /// data or waited for the bus or for power.
     pub die_busy_ns: Vec<u64>,
     /// The time for which collections held each die, in nanoseconds.
     pub die_collecting_ns: Vec<u64>,
+    /// The counts of power; 0 if it suffices for all dies.
+    pub power: PowerCounts,
     /// The sum over all nanoseconds of the number of requests between arrival and completion.
     /// Divided by the time, it is L of Little's law.
     pub request_ns: u128,
@@ -135,11 +139,13 @@ impl Totals {
             bus_busy_ns,
             die_busy_ns,
             die_collecting_ns,
+            power,
             request_ns,
             last_arrival_ns: _,
             at_last_arrival: _,
         } = part;
         debug_assert!(slc.is_none(), "parts of a drive have no SLC region");
+        debug_assert!(*power == PowerCounts::default(), "parts of a drive have no limit of power");
         self.pages_read += pages_read;
         self.pages_written += pages_written;
         self.pages_modified += pages_modified;

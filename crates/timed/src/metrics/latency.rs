@@ -281,7 +281,7 @@ pub struct LatencyResult {
 /// The share of each cause in the sum of all response times, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimeShare {
-    /// The share of the time of waiting for other requests.
+    /// The share of the time of waiting for other requests, and for power if that is limited.
     pub queue: f64,
     /// The share of the time of waiting for a collection.
     pub collection: f64,

@@ -24,7 +24,7 @@ use super::clock::{Event, NEVER};
 use super::collector::{Begun, Collector, Life};
 use super::config::{Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job, Stage};
-use super::measure::CollectionCounts;
+use super::measure::{CollectionCounts, PowerCounts};
 use super::observer::{Cause, Follows, Observer, Place, Span, Stint, Work};
 use super::ops::{DieQueues, Kind, NONE, PageOp};
 use super::shared::Shared;
@@ -439,6 +439,11 @@ impl Scheduler {
     /// of each die, and the time for which collections held each die.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         self.flash.times_until(now)
+    }
+
+    /// Returns the counts of power until `now`.
+    pub fn power_until(&self, now: u64) -> PowerCounts {
+        self.flash.power_until(now)
     }
 
     /// Ends the collection of a die after the erase of its victim.

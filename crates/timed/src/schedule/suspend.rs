@@ -27,7 +27,7 @@ impl Scheduler {
         {
             return;
         }
-        let left = (die_state.cells.begin + die_state.cells.length).saturating_sub(now);
+        let left = die_state.cells.left(now);
         let has_begun = die_state.has_begun(now);
         let (can, least_ns) = match job {
             Job::Erase => (rule.erase, rule.least_erase_ns),

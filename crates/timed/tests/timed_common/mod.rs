@@ -10,7 +10,9 @@ use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec, PlaneLayout, Stepwise,
     VictimSpec,
 };
-use flashgc_timed::{Completion, Hardware, Loop, Observer, Settings, Source, Span, TimedDrive};
+use flashgc_timed::{
+    Completion, Hardware, Loop, Observer, Place, Settings, Source, Span, TimedDrive, Work,
+};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
@@ -213,6 +215,8 @@ pub struct Checker {
     pub flushes: u64,
     pub response_ns: u128,
     last_completion: u64,
+    /// The times at which the cells of a die began (`true`) and ended to program, to erase or to suspend.
+    powered: Vec<(u64, bool)>,
 }
 
 impl Checker {
@@ -242,6 +246,18 @@ impl Checker {
             let expected = self.current.get(&page).map(|&version| (page, version));
             assert_eq!(found, expected, "page {page} at the end");
         }
+    }
+
+    /// Returns the largest number of dies that programmed, erased or suspended at a time.
+    pub fn most_with_power(&self) -> u32 {
+        let mut times = self.powered.clone();
+        times.sort_unstable(); // of the same time, ends come first
+        let mut now = 0u32;
+        let each = times.iter().map(|&(_, begins)| {
+            now = if begins { now + 1 } else { now - 1 };
+            now
+        });
+        each.max().unwrap_or(0)
     }
 
     fn expects(&mut self, number: u64, page: u32, found: Option<u64>) {
@@ -287,6 +303,13 @@ impl Observer for Checker {
         assert_eq!(data.0, page, "a copy of another page");
         let before = self.flash.insert(ppn, data);
         assert_eq!(before, None, "a page is programmed once between two erases");
+    }
+
+    fn worked(&mut self, span: &Span) {
+        let has_power = matches!(span.work, Work::Program | Work::Erase | Work::Suspend);
+        if span.place == Place::Cells && has_power {
+            self.powered.extend([(span.begin_ns, true), (span.end_ns, false)]);
+        }
     }
 
     fn cached(&mut self, number: u64, page: u32) {

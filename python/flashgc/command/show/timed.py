@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flashgc._documents import Scalar
-    from flashgc.results import Comparison, Figures, Rank, Result, Steadiness, Timing, Worst
+    from flashgc.results import (
+        Comparison,
+        Figures,
+        PowerLimit,
+        Rank,
+        Result,
+        Steadiness,
+        Timing,
+        Worst,
+    )
     from flashgc.terminal.render import Console
 
 #: The columns of a table of response times, and the keys of their figures.
@@ -183,6 +192,8 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield "collections", ", ".join(in_words(timing.collecting)) or "none"
     if timing.suspension is not None:
         yield "suspended", timing.suspension.rule
+    if timing.power is not None:
+        yield "power", _power(timing.power)
     if timing.slc is not None:
         yield "SLC region", ", ".join(in_words(timing.slc)) or "not used"
     if result.host_pages:
@@ -193,6 +204,15 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)
     yield from hosts.rows(result)
+
+
+def _power(power: PowerLimit) -> str:
+    """The limit of power, and how long programs and erases waited for it."""
+    text = f"limit dies={power.dies}, reached {format_share(power.full)} of the time"
+    if power.mean_wait_us is None:
+        return text
+    waits = f"{format_count(power.waits)} waits of {format_time(power.mean_wait_us)}"
+    return f"{text}; {waits}, {format_share(power.waiting)} of the dies' time"
 
 
 def steadiness(verdict: str, tests: Steadiness) -> str:

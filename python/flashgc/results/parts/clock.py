@@ -69,7 +69,7 @@ class Latencies:
 class TimeShare:
     """The share of each cause in the sum of all response times, from 0 to 1."""
 
-    #: The share of the time of waiting for other requests.
+    #: The share of the time of waiting for other requests, and for power if that is limited.
     queue: float
     #: The share of the time of waiting for a collection.
     collection: float
@@ -114,7 +114,7 @@ class Utilisation:
     #: The share of the time in which each channel's bus was in use.
     channels: tuple[float, ...]
     #: The share of the time in which each die was in use: it read, programmed or erased, or it
-    #: transferred data or waited for the bus.
+    #: transferred data or waited for the bus or for power.
     dies: tuple[float, ...]
 
 
@@ -151,6 +151,26 @@ class Suspension:
     #: The longest time that such an erase or program had left when an operation began to wait, in
     #: microseconds.
     longest_wait_us: float
+
+
+@dataclass(frozen=True)
+class PowerLimit:
+    """The limit of a drive's power, and the programs and erases that waited for it in the measured
+    parts.
+    """
+
+    #: The largest number of dies that program or erase at a time.
+    dies: int
+    #: The share of the time in which this number of dies programmed or erased, from 0 to 1.
+    full: float
+    #: The number of times that a program or an erase waited for power. One that was suspended may
+    #: wait again.
+    waits: int
+    #: The mean time of these waits, in microseconds; ``None`` if there was none.
+    mean_wait_us: float | None
+    #: The mean over the dies of the share of time in which a program or an erase waited for power
+    #: there, from 0 to 1. It is a part of the time in which the die was in use.
+    waiting: float
 
 
 @dataclass(frozen=True)
@@ -341,6 +361,8 @@ class Timing:
     #: The rule of suspension, and the operations that it did not suspend again; ``None`` if no
     #: operation can be suspended.
     suspension: results.Suspension | None = None
+    #: The limit of power, and the programs and erases that waited for it; ``None`` without a limit.
+    power: results.PowerLimit | None = None
     #: The counts of the SLC region; ``None`` without one.
     slc: results.Slc | None = None
     #: The result of each tenant, in their order; ``None`` if the drive has one host.
