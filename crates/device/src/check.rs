@@ -1,6 +1,8 @@
 //! The check of a drive that is not open: whether its two maps agree, and whether every page can be
 //! read.
 
+use std::collections::HashSet;
+
 use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::Horizon;
@@ -67,6 +69,7 @@ pub fn check_watched(
     recovered.horizons.push(unfinished);
     let seen = recover::from_oob(pages, &recovered.horizons, &recovered.skipped)?;
     let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
+    let mended: HashSet<u32> = recovered.mended.iter().map(|&(ppn, _)| ppn).collect();
     let mut buffer = [0; PAGE];
     for (page, (&ppn, &seen)) in (0..).zip(recovered.store.entries().iter().zip(&seen)) {
         if page % LOOK == 0 && !watch(page) {
@@ -79,8 +82,9 @@ pub fn check_watched(
         checked.mapped += 1;
         let block = &recovered.blocks[zones.geometry.place_of(ppn).0 as usize];
         let expected = Expected { page, ppn, block, record: None };
-        if pages.read(&expected, &mut buffer).is_err() {
-            if parity::given(pages, &expected).is_some() {
+        let is_mended = mended.contains(&ppn);
+        if is_mended || pages.read(&expected, &mut buffer).is_err() {
+            if is_mended || parity::given(pages, &expected).is_some() {
                 checked.rebuilt.push(page);
                 continue; // with its record
             }
@@ -91,7 +95,14 @@ pub fn check_watched(
         }
     }
     if superblock.is_clean && zones.parity.is_some() {
-        checked.parity_wrong = Some(parity::wrong(media, &zones, &recovered.blocks));
+        let mut wrong = 0;
+        for (block, info) in (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written) {
+            if !watch(zones.geometry.logical_pages()) {
+                return Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into());
+            }
+            wrong += parity::wrong(media, &zones, block, info);
+        }
+        checked.parity_wrong = Some(wrong);
     }
     Ok(checked)
 }

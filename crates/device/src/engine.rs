@@ -101,8 +101,11 @@ pub struct Drive {
     seen: u64,
     /// The buffer for pages that are being copied.
     window: Window,
-    /// The dies that are lost. Nothing can be read from them.
+    /// The dies that are lost, as a user sets them.
     lost: LostDies,
+    /// The dies that are lost for the command under way, by number: nothing can be read from them. A
+    /// collection reads a victim's records before its pages, so they do not change meanwhile.
+    lost_now: Vec<bool>,
 }
 
 /// The counts since the drive was opened.

@@ -10,11 +10,9 @@
 //! written with the pages that they cover. A crash may leave a group half written, so recovery makes
 //! the parity of every group anew that a crash can have met ([`renew`]).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flashgc_ftl::{Members, UNMAPPED};
 
@@ -37,6 +35,10 @@ pub struct Parity {
     pub(crate) pages_per_program: u32,
 }
 
+/// The most pages that a die of a drive with parity programs together. The parity of a stripe that goes
+/// on is in memory: 4 MiB for each open block at most.
+pub(crate) const MOST_IN_PROGRAM: u32 = 1024;
+
 impl Parity {
     /// Returns the parity of superblocks with these `members`, if they have stripes.
     pub fn new(members: Members, pages_per_program: u32) -> Option<Self> {
@@ -54,7 +56,7 @@ impl Parity {
         let dies = self.members.dies;
         (2..=dies).contains(&self.parts)
             && dies.is_multiple_of(self.parts)
-            && self.pages_per_program > 0
+            && (1..=MOST_IN_PROGRAM).contains(&self.pages_per_program)
             && (dies / self.parts)
                 .checked_mul(self.in_stripe())
                 .is_some_and(|row| pages.is_multiple_of(row))
@@ -100,29 +102,33 @@ impl Parity {
 }
 
 /// The dies of a drive that are lost: every read of their pages fails, as long as they are. Clones
-/// share the dies.
+/// share the dies. A command of the drive sees them as they are when it begins.
 #[derive(Clone, Debug)]
-pub struct LostDies(Arc<[AtomicBool]>);
+pub struct LostDies(Arc<Mutex<Vec<bool>>>);
 
 impl LostDies {
     pub(crate) fn new(parity: Option<Parity>) -> Self {
         let dies = parity.map_or(0, |parity| parity.members.dies);
-        Self((0..dies).map(|_| AtomicBool::new(false)).collect())
+        Self(Arc::new(Mutex::new(vec![false; dies as usize])))
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of dies of the drive that can be lost.
     pub fn count(&self) -> u32 {
-        self.0.len() as u32
+        self.all().len() as u32
     }
 
-    /// Loses a die, or gives it back. Does nothing for a die that the drive does not have.
-    pub fn set(&self, die: u32, is_lost: bool) {
-        self.0.get(die as usize).into_iter().for_each(|lost| lost.store(is_lost, Relaxed));
+    /// Loses the dies for which `is_lost` is true, and gives all others back, at once.
+    pub fn set(&self, is_lost: impl Fn(u32) -> bool) {
+        (0..).zip(self.all().iter_mut()).for_each(|(die, lost)| *lost = is_lost(die));
     }
 
-    /// Returns `true` if the die is lost.
-    pub fn has(&self, die: u32) -> bool {
-        self.0.get(die as usize).is_some_and(|lost| lost.load(Relaxed))
+    /// Copies the dies into `now`: `true` for one that is lost.
+    pub(crate) fn copy(&self, now: &mut Vec<bool>) {
+        now.clone_from(&self.all());
     }
 }
 
@@ -145,7 +151,7 @@ impl Raw {
     }
 
     /// Writes the bytes to these two places.
-    fn write(&self, media: &mut dyn Media, (data, oob): (u64, u64)) -> io::Result<()> {
+    pub(crate) fn write(&self, media: &mut dyn Media, (data, oob): (u64, u64)) -> io::Result<()> {
         media.write_at(data, &self.bytes)?;
         media.write_at(oob, &self.record)
     }
@@ -206,17 +212,34 @@ pub(crate) fn read(media: &dyn Media, zones: &Zones, place: Place) -> Option<Raw
     Raw::read(media, zones.place(place)).ok()
 }
 
+/// Returns the place and the logical page of every live page in these stripes.
+pub(crate) fn holders(
+    zones: &Zones,
+    entries: &[u32],
+    stripes: &BTreeSet<(u32, u32)>,
+) -> HashMap<u32, u32> {
+    if stripes.is_empty() {
+        return HashMap::new();
+    }
+    let is_there = |ppn: u32| zones.stripe_of(ppn).is_some_and(|of| stripes.contains(&of));
+    let live = (0..).zip(entries).filter(|&(_, &ppn)| ppn != UNMAPPED && is_there(ppn));
+    live.map(|(page, &ppn)| (ppn, page)).collect()
+}
+
 /// Writes the parity of every group anew that a crash can have left half written: those that
-/// recovery has noted, and those in which open blocks go on.
+/// recovery has noted, and those in which open blocks go on. With `rewrites`, also writes all pages of
+/// these groups again, with current data or without: after a failed sync they may be in the host's
+/// memory alone.
 ///
-/// A group in which one page is damaged keeps its parity, if that parity gives the page.
+/// A group with a page that cannot be read keeps its parity.
 ///
 /// # Errors
 /// The errors of the medium.
 pub(crate) fn renew(
     media: &mut dyn Media,
-    (zones, tag): (&Zones, u32),
+    zones: &Zones,
     recovered: &mut Recovered,
+    rewrites: bool,
 ) -> Result<(), DeviceError> {
     let Some(parity) = zones.parity else { return Ok(()) };
     let b = zones.geometry.pages_per_block();
@@ -224,70 +247,40 @@ pub(crate) fn renew(
     let going_on = open.map(|(block, info)| (block, parity.stripe(info.next)));
     let mut stripes = std::mem::take(&mut recovered.touched);
     stripes.extend(going_on);
-    let holders: HashMap<u32, u32> = (0..)
-        .zip(recovered.store.entries().iter())
-        .filter(|&(_, &ppn)| {
-            ppn != UNMAPPED && zones.stripe_of(ppn).is_some_and(|of| stripes.contains(&of))
-        })
-        .map(|(page, &ppn)| (ppn, page))
-        .collect();
     for (block, stripe) in stripes {
-        let info = &recovered.blocks[block as usize];
-        let expected = |ppn: u32| {
-            let page = holders.get(&ppn).copied();
-            page.map(|page| Expected { page, ppn, block: info, record: None })
-        };
+        let next = recovered.blocks[block as usize].next;
         for group in (0..parity.pages_per_program).map(|n| stripe * parity.pages_per_program + n) {
+            let programmed = parity.offsets(group).filter(|&offset| offset < next);
+            let places = programmed.map(|offset| Place::Data(zones.geometry.ppn(block, offset)));
+            let found: Option<Vec<(Place, Raw)>> =
+                places.map(|place| Some((place, read(media, zones, place)?))).collect();
+            let Some(found) = found.filter(|found| !found.is_empty()) else { continue };
             let mut sum = Raw::ZEROS;
-            let (mut is_read, mut found, mut damaged) = (true, Vec::new(), Vec::new());
-            for offset in parity.offsets(group).filter(|&offset| offset < info.next) {
-                let ppn = zones.geometry.ppn(block, offset);
-                let Some(raw) = read(media, zones, Place::Data(ppn)) else {
-                    is_read = false;
-                    damaged.push(ppn);
-                    continue;
-                };
-                sum.add(&raw.bytes, &raw.record);
-                let slot = Slot::decode(tag, ppn, &raw.record);
-                let pages = Pages { media, zones, tag };
-                if expected(ppn).is_some_and(|it| pages.verify(&it, slot, &raw.bytes).is_err()) {
-                    damaged.push(ppn);
-                }
-                found.push((ppn, raw));
+            found.iter().for_each(|(_, raw)| sum.add(&raw.bytes, &raw.record));
+            let place = Place::Parity { block, group };
+            if rewrites || read(media, zones, place).is_none_or(|there| there != sum) {
+                sum.write(media, zones.place(place))?;
             }
-            let gives = |&ppn: &u32| {
-                expected(ppn).and_then(|it| given(Pages { media, zones, tag }, &it)).is_some()
-            };
-            let is_kept = matches!(&damaged[..], [ppn] if gives(ppn));
-            if found.is_empty() || !is_read || is_kept {
-                continue;
-            }
-            sum.write(media, zones.place(Place::Parity { block, group }))?;
-            // Pages without current data count, too. After a failed sync they may be in the host's
-            // memory alone.
-            for (ppn, raw) in found {
-                raw.write(media, zones.place(Place::Data(ppn)))?;
+            for (place, raw) in found.iter().filter(|_| rewrites) {
+                raw.write(media, zones.place(*place))?;
             }
         }
     }
     Ok(())
 }
 
-/// Returns the number of groups whose parity is not that of their pages, or cannot be read.
-pub(crate) fn wrong(media: &dyn Media, zones: &Zones, blocks: &[BlockInfo]) -> u64 {
+/// Returns the number of groups of a block whose parity is not that of their pages, or cannot be read.
+pub(crate) fn wrong(media: &dyn Media, zones: &Zones, block: u32, info: &BlockInfo) -> u64 {
     let Some(parity) = zones.parity else { return 0 };
     let mut wrong = 0;
-    for (block, info) in (0..).zip(blocks).filter(|(_, info)| info.is_written) {
-        for group in 0..zones.parity_of_block() {
-            let Some(first) = parity.offsets(group).next().filter(|&first| first < info.next)
-            else {
-                continue;
-            };
-            let ppn = zones.geometry.ppn(block, first);
-            let given = rebuild(zones, (ppn, info.next), |place| read(media, zones, place));
-            let there = read(media, zones, Place::Data(ppn));
-            wrong += u64::from(given.is_none() || given != there);
-        }
+    for group in 0..zones.parity_of_block() {
+        let Some(first) = parity.offsets(group).next().filter(|&first| first < info.next) else {
+            continue;
+        };
+        let ppn = zones.geometry.ppn(block, first);
+        let given = rebuild(zones, (ppn, info.next), |place| read(media, zones, place));
+        let there = read(media, zones, Place::Data(ppn));
+        wrong += u64::from(given.is_none() || given != there);
     }
     wrong
 }

@@ -1,7 +1,7 @@
 //! Reads the contents of a drive from its file, without writing. The map comes from checkpoint and
 //! journal; the out-of-band records are a second way to the same map.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
@@ -14,6 +14,7 @@ use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::oob::Slot;
+use crate::parity::{self, Place, Raw};
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};
@@ -34,6 +35,9 @@ pub(crate) struct Recovered {
     pub(crate) is_clean: bool,
     /// The physical pages of programs that were not durable and did not verify.
     pub(crate) skipped: Vec<u32>,
+    /// Pages that are damaged on the medium, and that their parity gives back: the place of each, and
+    /// what belongs there.
+    pub(crate) mended: Vec<(u32, Raw)>,
     /// The stripes in which a crash can have left the parity half written: block and number. Empty
     /// without parity.
     pub(crate) touched: BTreeSet<(u32, u32)>,
@@ -180,6 +184,7 @@ fn read_checkpoint(
         checkpoint: named,
         is_clean,
         skipped: Vec::new(),
+        mended: Vec::new(),
         touched: BTreeSet::new(),
         records: 0,
         tail: 0..0,
@@ -194,8 +199,16 @@ impl Recovered {
         let begin = (self.checkpoint.journal, self.checkpoint.stamp);
         let journal = JournalTail::find(media, (zones, tag), begin, superblock.durable)?;
         self.tail = journal.tail();
-        let before_erase = self.apply(&journal, Pages { media, zones, tag })?;
+        let pages = Pages { media, zones, tag };
+        let (before_erase, lost) = self.apply(&journal, pages)?;
+        if zones.parity.is_some() && !lost.is_empty() {
+            self.take_back(&journal, pages, &lost)?;
+        }
+        let mended: HashSet<u32> = self.mended.iter().map(|&(ppn, _)| ppn).collect();
+        let lost = lost.iter().map(|lost| lost.ppn);
+        self.skipped.extend(lost.filter(|ppn| !mended.contains(ppn)));
         self.undo_lost_erases(&before_erase, zones)?;
+        self.mend(pages);
         self.settle_open_blocks(zones);
         Ok(())
     }
@@ -206,7 +219,8 @@ impl Recovered {
         &mut self,
         journal: &JournalTail<'_>,
         pages: Pages<'_>,
-    ) -> Result<Vec<Option<BlockInfo>>, DeviceError> {
+    ) -> Result<(Vec<Option<BlockInfo>>, Vec<Lost>), DeviceError> {
+        let mut lost = Vec::new();
         let mut before_erase = vec![None; self.blocks.len()];
         let zones = pages.zones;
         let mut replayed = Replayed {
@@ -215,7 +229,7 @@ impl Recovered {
             blocks: &mut self.blocks,
             before_erase: &mut before_erase,
             counters: &mut self.counters,
-            skipped: &mut self.skipped,
+            lost: &mut lost,
             touched: &mut self.touched,
             buffer: [0; PAGE],
         };
@@ -226,13 +240,82 @@ impl Recovered {
                     replayed.touched.extend(zones.stripe_of(ppn));
                 }
                 let is_lost = !is_certain && replayed.is_lost(stamp, (page, ppn), crc);
-                replayed.map_page((page, ppn), is_lost);
+                match is_lost {
+                    true => replayed.lost.push(Lost { stamp, page, ppn, crc }),
+                    false => replayed.map[page as usize] = ppn,
+                }
                 Ok(())
             }
             Record::Trim { page, count, held } => replayed.trim(page, count, held),
             Record::Erase { block } => replayed.erase(stamp, block),
         })?;
-        Ok(before_erase)
+        Ok((before_erase, lost))
+    }
+
+    /// Takes programs back into the map that do not verify, and that their parity gives, unless a later
+    /// record has changed their page. The blocks are as the crash has left them.
+    fn take_back(
+        &mut self,
+        journal: &JournalTail<'_>,
+        pages: Pages<'_>,
+        lost: &[Lost],
+    ) -> Result<(), DeviceError> {
+        let is_lost = |stamp: u64| lost.binary_search_by_key(&stamp, |lost| lost.stamp).is_ok();
+        // The number of the last record that has certainly changed a page.
+        let mut last: HashMap<u32, u64> = lost.iter().map(|lost| (lost.page, 0)).collect();
+        journal.each(|stamp, record, _| {
+            match record {
+                Record::Program { page, .. } if !is_lost(stamp) => {
+                    last.entry(page).and_modify(|last| *last = stamp);
+                }
+                Record::Trim { page, count, .. } => last
+                    .iter_mut()
+                    .filter(|&(&of, _)| of >= page && of - page < count)
+                    .for_each(|(_, last)| *last = stamp),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        for &Lost { stamp, page, ppn, crc } in
+            lost.iter().filter(|lost| lost.stamp > last[&lost.page])
+        {
+            let block = &self.blocks[pages.zones.geometry.place_of(ppn).0 as usize];
+            let expected = Expected { page, ppn, block, record: Some((stamp, crc)) };
+            if let Some((raw, _)) = parity::given(pages, &expected) {
+                self.store.entries()[page as usize] = ppn;
+                self.mended.push((ppn, raw));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the damaged pages of stripes whose parity recovery will make anew, and what that parity still
+    /// gives. The blocks are as the crash has left them.
+    fn mend(&mut self, pages: Pages<'_>) {
+        let Pages { media, zones, tag } = pages;
+        let Some(parity) = zones.parity else { return };
+        let b = zones.geometry.pages_per_block();
+        let open = (0..).zip(&self.blocks).filter(|(_, info)| info.is_written && info.next < b);
+        let going_on: Vec<(u32, u32)> =
+            open.map(|(block, info)| (block, parity.stripe(info.next))).collect();
+        self.touched.extend(going_on);
+        let mended: HashSet<u32> = self.mended.iter().map(|&(ppn, _)| ppn).collect();
+        let holders = parity::holders(zones, self.store.entries(), &self.touched);
+        for (&ppn, &page) in &holders {
+            let block = &self.blocks[zones.geometry.place_of(ppn).0 as usize];
+            let expected = Expected { page, ppn, block, record: None };
+            let raw = parity::read(media, zones, Place::Data(ppn));
+            let is_right = raw.is_some_and(|raw| {
+                let slot = Slot::decode(tag, ppn, &raw.record);
+                pages.verify(&expected, slot, &raw.bytes).is_ok()
+            });
+            if !is_right
+                && !mended.contains(&ppn)
+                && let Some((raw, _)) = parity::given(pages, &expected)
+            {
+                self.mended.push((ppn, raw));
+            }
+        }
     }
 
     /// Remembers up to which record the journal of the epoch went: a record behind that, in whichever place of the
@@ -352,6 +435,16 @@ impl Recovered {
     }
 }
 
+/// A program of the journal that was not durable and does not verify. Its page keeps its old place,
+/// where the data still are, unless parity gives the page.
+struct Lost {
+    /// The number of its record.
+    stamp: u64,
+    page: u32,
+    ppn: u32,
+    crc: u32,
+}
+
 /// The state that the records of a journal change.
 struct Replayed<'a> {
     pages: Pages<'a>,
@@ -360,7 +453,8 @@ struct Replayed<'a> {
     /// The state of each erased block before its last erase.
     before_erase: &'a mut [Option<BlockInfo>],
     counters: &'a mut Counters,
-    skipped: &'a mut Vec<u32>,
+    /// The programs that were not durable and do not verify, in order.
+    lost: &'a mut Vec<Lost>,
     touched: &'a mut BTreeSet<(u32, u32)>,
     buffer: [u8; PAGE],
 }
@@ -410,15 +504,6 @@ impl Replayed<'_> {
             // Where it cannot be read, nobody knows: reading it will be an error.
             Ok(_) | Err(Damage::Io(_)) => false,
             Err(_) => true,
-        }
-    }
-
-    /// Maps a page to its new place. A page whose program was lost keeps its old one, where the data still are.
-    fn map_page(&mut self, (page, ppn): (u32, u32), is_lost: bool) {
-        if is_lost {
-            self.skipped.push(ppn);
-        } else {
-            self.map[page as usize] = ppn;
         }
     }
 

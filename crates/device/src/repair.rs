@@ -11,7 +11,7 @@ use crate::journal::{Journal, JournalBlock, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
-use crate::parity;
+use crate::parity::{self, Place};
 use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
@@ -32,6 +32,21 @@ pub(crate) fn renew(
         let block = block.ok_or_else(|| changed(&format!("journal block {number}")))?;
         renew_pages(media, (zones, tag), recovered, &block)?;
         media.write_at(zones.journal(number), &block.bytes)?;
+    }
+    Ok(())
+}
+
+/// Writes the pages that parity gives back to their places.
+///
+/// # Errors
+/// The errors of the medium.
+pub(crate) fn mend(
+    media: &mut dyn Media,
+    zones: &Zones,
+    recovered: &Recovered,
+) -> Result<(), DeviceError> {
+    for (ppn, raw) in &recovered.mended {
+        raw.write(media, zones.place(Place::Data(*ppn)))?;
     }
     Ok(())
 }
@@ -67,8 +82,8 @@ fn changed(what: &str) -> DeviceError {
     DeviceError::Media(format!("{what} changed while the drive recovered; hint: open it again"))
 }
 
-/// Makes the medium agree with what recovery has found: takes lost records away, and makes room for
-/// collections.
+/// Makes the medium agree with what recovery has found: takes lost records away, makes room for
+/// collections, and makes parity anew. With `rewrites`, writes the pages that it covers again.
 ///
 /// # Errors
 /// The errors of the medium. The drive on the medium stays the same, and the repair can be
@@ -78,12 +93,13 @@ pub(crate) fn repair(
     parts: (&Zones, u32),
     recovered: &mut Recovered,
     journal: &mut Journal,
+    rewrites: bool,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
     scrub(media, zones, recovered.skipped.iter().copied())?;
     make_way(media, parts, recovered, journal)?;
     scrub(media, zones, ahead(zones, recovered))?;
-    parity::renew(media, parts, recovered)
+    parity::renew(media, zones, recovered, rewrites)
 }
 
 /// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later

@@ -12,7 +12,7 @@ use flashgc_workload::StreamRanges;
 use crate::checkpoint::{MOST_PAGES, slot_bytes};
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
-use crate::parity::Parity;
+use crate::parity::{MOST_IN_PROGRAM, Parity};
 
 /// The kind of failure that a drive survives without losing flushed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,14 @@ impl Settings {
         }
         if self.layout.buffer.gathers() {
             return fault("a mapping unit smaller than a flash page cannot be stored".to_string());
+        }
+        if let Some((_, _, program)) = self.parity.map(|parity| parity.parts())
+            && program > MOST_IN_PROGRAM
+        {
+            return fault(format!(
+                "a die programs {program} pages together, expected at most {MOST_IN_PROGRAM} with parity; \
+                 hint: fewer planes in a superblock"
+            ));
         }
         if self.parity.is_some_and(|parity| !parity.fits(pages)) {
             return fault(format!("a superblock of {pages} pages of data has no whole stripes"));

@@ -579,9 +579,10 @@ impl Faults {
 
     /// Loses the dies that faults name, and gives the others back.
     fn set_dies(&self, state: &State) {
-        for die in 0..self.dies.as_ref().map_or(0, LostDies::count) {
-            let is_lost = state.all.iter().any(|entry| entry.fault.effect == Effect::LostDie(die));
-            self.dies.iter().for_each(|dies| dies.set(die, is_lost));
+        if let Some(dies) = &self.dies {
+            dies.set(|die| {
+                state.all.iter().any(|entry| entry.fault.effect == Effect::LostDie(die))
+            });
         }
     }
 

@@ -82,7 +82,7 @@ impl Written {
             parity: (all - data) * page,
             host: report.usage.written_bytes,
             media: all * page,
-            erased: counters.erases * u64::from(report.geometry.pages_per_block()) * page,
+            erased: counters.erases * report.pages_of_block() * page,
         }
     }
 

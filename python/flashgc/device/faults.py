@@ -111,7 +111,7 @@ def _die(effect: str, text: str | int | None) -> int | None:
         return None
     number = parse_count(text, f"{effect}: die")
     if not 0 <= number < 2**32:
-        raise ConfigError(f"{effect}: found die {number}, expected 0 or more; hint: die 0")
+        raise ConfigError(f"{effect}: found die {number}, expected 0 to {2**32 - 1}; hint: die 0")
     return number
 
 

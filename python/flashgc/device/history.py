@@ -56,12 +56,14 @@ class Interval:
 
         host = more("counters", "host_bytes_written")
         flash = more("ocp", "physical_media_units_written")
+        pages = more("counters", "host_pages_written") + more("counters", "copied_pages")
+        data = pages * after["page_bytes"]
         return cls(
             seconds,
             host / seconds,
             more("counters", "host_bytes_read") / seconds,
             flash / seconds,
-            flash / host if host > 0 else None,
+            data / host if host > 0 else None,
             more("smart", "host_write_commands") / seconds,
             more("smart", "host_read_commands") / seconds,
             more("counters", "erases") / seconds,

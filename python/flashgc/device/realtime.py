@@ -51,6 +51,11 @@ def clock(
                 f"--realtime: the {name} of the drive is {policies[name]}, which cannot keep pace; "
                 "hint: make a drive with a policy of the engine"
             )
+    if read.get("parity") is not None:
+        raise ConfigError(
+            "--realtime: the drive has parity, which its clock would leave out; hint: serve it "
+            "without --realtime, or make a drive without --parity"
+        )
     kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
     setup = experiment(
         {

@@ -72,7 +72,7 @@ struct Work {
 /// Loses one die, or none, and gives all others back.
 fn lose_one(dies: &LostDies, rng: &mut Stream) {
     let lost = rng.below(dies.count() + 1);
-    (0..dies.count()).for_each(|die| dies.set(die, die == lost));
+    dies.set(|die| die == lost);
 }
 
 impl<'a> Schedule<'a> {

@@ -264,12 +264,14 @@ impl<'a> Opening<'a> {
     ) -> Result<(), DeviceError> {
         self.copies.now = now;
         let (media, parts) = (self.media.as_mut(), (&self.zones, now.tag()));
+        let syncs = self.durability == Durability::Power;
+        repair::mend(media, &self.zones, recovered)?;
         if self.durability == Durability::Power {
             repair::renew(media, parts, recovered)?;
             // What was read is durable before any other place is written.
             media.sync()?;
         }
-        repair::repair(media, parts, recovered, journal)
+        repair::repair(media, parts, recovered, journal, syncs)
     }
 
     /// Returns the opened drive.
@@ -303,6 +305,7 @@ impl<'a> Opening<'a> {
             seen: 0,
             window: Window::default(),
             lost: LostDies::new(self.settings.parity),
+            lost_now: Vec::new(),
             blocks: recovered.blocks,
             horizons: recovered.horizons,
             media: self.media,

@@ -92,8 +92,10 @@ impl Drive {
             data: sum,
         };
         self.is_dirty = true;
-        let places = (&self.zones, self.tag);
-        let is_whole = self.stripes.add(self.media.as_ref(), places, ppn, data, &record);
+        let mut stripes = std::mem::take(&mut self.stripes);
+        let read = |place| self.on_medium(place);
+        let is_whole = stripes.add(&read, (&self.zones, self.tag), ppn, data, &record);
+        self.stripes = stripes;
         let written = waited.and_then(|()| match is_whole {
             true => self.stripes.write(self.media.as_mut(), &self.zones, ppn),
             false => Ok(()),

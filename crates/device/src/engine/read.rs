@@ -63,30 +63,44 @@ impl Drive {
         DeviceError::Media(format!("page {page}: {damage}{beyond}"))
     }
 
+    /// Begins a command: the dies that are lost now are lost until its end.
+    pub(super) fn look_at_dies(&mut self) {
+        if self.zones.parity.is_some() {
+            self.lost.copy(&mut self.lost_now);
+        }
+    }
+
+    /// Returns `true` if a die is lost for the command under way.
+    pub(super) fn has_lost(&self, die: u32) -> bool {
+        self.lost_now.get(die as usize).is_some_and(|&is_lost| is_lost)
+    }
+
     /// Returns `true` if the page at `ppn` is on a die that is lost.
     fn is_lost(&self, ppn: u32) -> bool {
         let offset = self.zones.geometry.place_of(ppn).1;
-        self.zones.parity.is_some_and(|parity| self.lost.has(parity.die(offset)))
+        self.zones.parity.is_some_and(|parity| self.has_lost(parity.die(offset)))
     }
 
     /// Reads a page of a group, from memory or from the medium; `None` if that fails.
     fn raw(&self, place: Place) -> Option<Raw> {
+        let in_memory = match place {
+            Place::Data(ppn) => self.stripes.page(ppn).map(|(bytes, record)| {
+                let mut raw = Raw::ZEROS;
+                raw.add(bytes, record);
+                raw
+            }),
+            Place::Parity { block, group } => self.stripes.parity(block, group),
+        };
+        in_memory.or_else(|| self.on_medium(place))
+    }
+
+    /// Reads a page of a group from the medium; `None` if that fails, or if its die is lost.
+    pub(super) fn on_medium(&self, place: Place) -> Option<Raw> {
         let is_lost = match place {
-            Place::Data(ppn) => match self.stripes.page(ppn) {
-                Some((bytes, record)) => {
-                    let mut raw = Raw::ZEROS;
-                    raw.add(bytes, record);
-                    return Some(raw);
-                }
-                None => self.is_lost(ppn),
-            },
-            Place::Parity { block, group } => match self.stripes.parity(block, group) {
-                Some(raw) => return Some(raw),
-                None => {
-                    let has = |parity: parity::Parity| self.lost.has(parity.die_of_parity(group));
-                    self.zones.parity.is_some_and(has)
-                }
-            },
+            Place::Data(ppn) => self.is_lost(ppn),
+            Place::Parity { group, .. } => {
+                self.zones.parity.is_some_and(|parity| self.has_lost(parity.die_of_parity(group)))
+            }
         };
         if is_lost { None } else { parity::read(self.media.as_ref(), &self.zones, place) }
     }

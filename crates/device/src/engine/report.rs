@@ -95,6 +95,12 @@ pub struct Block {
 }
 
 impl Report {
+    /// Returns the pages of a block, those of its parity included.
+    pub fn pages_of_block(&self) -> u64 {
+        let pages = u64::from(self.geometry.pages_per_block());
+        pages + self.stripe.map_or(0, |parts| pages / u64::from(parts - 1))
+    }
+
     /// Returns the pages that were programmed since the drive was made: those of the host, copies, and
     /// the parity of both.
     pub fn programmed_pages(&self) -> u64 {

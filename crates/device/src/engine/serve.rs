@@ -176,6 +176,7 @@ impl Backend for Drive {
 
     fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
         let range = self.range_of(page, into.len())?;
+        self.look_at_dies();
         self.record(Op::Read, page, range.len() as u64);
         let read = self.read_pages(range.start, into);
         // Nothing is left in the buffer that is not the data of its page.
@@ -195,6 +196,7 @@ impl Backend for Drive {
     ) -> Result<(), DeviceError> {
         let range = self.range_of(page, data.len())?;
         self.check_writable()?;
+        self.look_at_dies();
         let (mut done, mut written) = (0, Ok(()));
         for (page, data) in range.zip(data.chunks(PAGE)) {
             written = self.write_page(page, data, streams.of(done));
@@ -253,6 +255,7 @@ impl Backend for Drive {
 
     fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError> {
         let range = self.range(page, count)?;
+        self.look_at_dies();
         let now = self.moment();
         match moment {
             Some(moment) if moment > now => Err(DeviceError::Moment { moment, now }),

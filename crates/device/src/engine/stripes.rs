@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
-use crate::parity::{Parity, Place, Raw, read, xor};
+use crate::parity::{Parity, Place, Raw, xor};
 
 /// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
 const PAGES: u32 = 16;
@@ -50,9 +50,11 @@ pub(super) struct Stripes {
 impl Stripes {
     /// Adds the page at `ppn`, which follows the last one of its block. Returns `true` if its
     /// stripe is whole now, and is to be written.
+    ///
+    /// `read` reads pages of the stripe from before the drive was opened, for its parity.
     pub(super) fn add(
         &mut self,
-        media: &dyn Media,
+        read: &dyn Fn(Place) -> Option<Raw>,
         (zones, tag): (&Zones, u32),
         ppn: u32,
         data: &[u8],
@@ -60,7 +62,7 @@ impl Stripes {
     ) -> bool {
         let record = record.encode(tag, ppn);
         if let Some(parity) = zones.parity {
-            self.cover(media, (zones, parity), ppn, (data, &record));
+            self.cover(read, (zones, parity), ppn, (data, &record));
         }
         let (block, offset) = zones.geometry.place_of(ppn);
         let of_block = |stripe: &Stripe| zones.geometry.place_of(stripe.ppn).0 == block;
@@ -79,7 +81,7 @@ impl Stripes {
     /// Adds the page at `ppn` to the parity of its group.
     fn cover(
         &mut self,
-        media: &dyn Media,
+        read: &dyn Fn(Place) -> Option<Raw>,
         (zones, parity): (&Zones, Parity),
         ppn: u32,
         (data, record): (&[u8], &[u8; oob::BYTES]),
@@ -101,10 +103,9 @@ impl Stripes {
             }
             for group in end - of_stripe..end {
                 // The stripe may have pages from before the drive was opened.
-                let place = Place::Parity { block, group };
                 let is_new = offset.is_multiple_of(in_stripe);
-                let before = if is_new { None } else { read(media, zones, place) };
-                let Raw { bytes, record } = before.unwrap_or(Raw::ZEROS);
+                let before = || parity_before((zones, parity), (block, offset), group, read);
+                let Raw { bytes, record } = if is_new { Raw::ZEROS } else { before() };
                 growing.data.extend_from_slice(&bytes);
                 growing.records.extend_from_slice(&record);
             }
@@ -191,6 +192,27 @@ impl Stripes {
         self.spare.push(written);
         Ok(())
     }
+}
+
+/// Returns the parity of the pages of a group before `offset`: the page of parity or, if that cannot
+/// be read, the sum of these pages. If one of them cannot be read either, the group has lost two pages,
+/// and its parity gives none of them.
+fn parity_before(
+    (zones, parity): (&Zones, Parity),
+    (block, offset): (u32, u32),
+    group: u32,
+    read: &dyn Fn(Place) -> Option<Raw>,
+) -> Raw {
+    if let Some(raw) = read(Place::Parity { block, group }) {
+        return raw;
+    }
+    let mut sum = Raw::ZEROS;
+    for before in parity.offsets(group).filter(|&before| before < offset) {
+        if let Some(raw) = read(Place::Data(zones.geometry.ppn(block, before))) {
+            sum.add(&raw.bytes, &raw.record);
+        }
+    }
+    sum
 }
 
 impl Growing {

@@ -34,7 +34,7 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
       flashgc device check drive.flash
       flashgc device check drive.flash --from-oob
 
-    The exit code is 1 if a page is damaged or the two maps differ.
+    The exit code is 1 if a page or parity is damaged, or the two maps differ.
     """
     from flashgc import _core
     from flashgc.device import code, making
@@ -57,23 +57,26 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
             if not report["knows_losses"]:
                 click.echo("discarded pages, and data that a crash lost, may be among them")
         return OK
-    is_whole = not report["damaged"] and not report["disagree"]
+    is_read = not report["damaged"] and not report["disagree"]
+    is_whole = is_read and not report["rebuilt"] and not report["parity_wrong"]
     if as_json:
         return OK if is_whole else FAILED
     click.echo(f"{n(report['mapped'])} pages have data")
     if not report["is_clean"]:
         click.echo("the drive was not closed: it recovers when it is opened")
-    for key, what in (("damaged", "are damaged"), ("disagree", "lie elsewhere by the records")):
+    for key, what in (
+        ("damaged", "are damaged"),
+        ("disagree", "lie elsewhere by the records"),
+        ("rebuilt", "are damaged, and given back by their parity"),
+    ):
         pages = report[key]
         if pages:
             text = ", ".join(str(page) for page in pages[:NAMED])
             more = ", ..." if len(pages) > NAMED else ""
             click.echo(f"{n(len(pages))} pages {what}: {text}{more}")
-    if report["rebuilt"]:
-        click.echo(f"{many(len(report['rebuilt']), 'page')} damaged, and given back by its parity")
     if report["parity_wrong"]:
         wrong = many(report["parity_wrong"], "page")
         click.echo(f"{wrong} of parity that does not match what it covers")
-    if is_whole:
+    if is_read:
         click.echo("all of them can be read, and both maps agree")
     return OK if is_whole else FAILED

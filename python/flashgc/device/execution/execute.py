@@ -400,7 +400,10 @@ class _Run:
                 (after["blocks"], after["pages_per_block"], after["capacity_bytes"] // page),
                 after["blocks_kept_erased"],
                 parts_of(seen.samples),
-                figures["flash_bytes"] // page,
+                end["host_pages_written"]
+                + end["copied_pages"]
+                - begin["host_pages_written"]
+                - begin["copied_pages"],
                 figures["erases"],
                 {"drive.capacity": "--capacity"},
             )

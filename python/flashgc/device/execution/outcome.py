@@ -29,7 +29,8 @@ class Phase:
     written_most: int | None
     host_bytes: int
     flash_bytes: int
-    #: ``flash_bytes`` / ``host_bytes``; ``None`` if nothing reached the drive.
+    #: Bytes programmed beside parity, divided by ``host_bytes``; ``None`` if nothing reached the
+    #: drive.
     write_amplification: float | None
     read_bytes: int
     copied_pages: int
@@ -53,10 +54,11 @@ class Executed:
     drive: dict[str, Any]
     #: The bytes handed to the file system.
     written: Written
-    #: Bytes that reached the drive, and bytes programmed into flash.
+    #: Bytes that reached the drive, and bytes programmed into flash, those of parity included.
     host_bytes: int
     flash_bytes: int
-    #: ``flash_bytes`` / ``host_bytes``; ``None`` if nothing reached the drive.
+    #: Bytes programmed beside parity, divided by ``host_bytes``; ``None`` if nothing reached the
+    #: drive.
     write_amplification: float | None
     #: Write amplification in the last fifth of the host's writes; ``None`` if the host wrote too
     #: little.
@@ -107,11 +109,13 @@ def growth(before: Mapping[str, int], after: Mapping[str, int], page: int) -> di
         return int(after[name]) - int(before[name])
 
     host_bytes = grown("host_bytes_written")
-    flash_bytes = (grown("host_pages_written") + grown("copied_pages")) * page
+    data = (grown("host_pages_written") + grown("copied_pages")) * page
+    # Servers of earlier versions do not send the parity.
+    parity = grown("parity_pages_written") * page if "parity_pages_written" in after else 0
     return {
         "host_bytes": host_bytes,
-        "flash_bytes": flash_bytes,
-        "write_amplification": flash_bytes / host_bytes if host_bytes else None,
+        "flash_bytes": data + parity,
+        "write_amplification": data / host_bytes if host_bytes else None,
         "read_bytes": grown("host_bytes_read"),
         **{name: grown(name) for name in ("copied_pages", "collections", "erases", "flushes")},
     }
