@@ -455,8 +455,7 @@ pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
 }
 
 /// Returns the finding that a drive of `blocks` blocks of `pages` pages stands for a large one.
-/// `dies` has the dies that a superblock joins; `None` without a clock.
-pub(crate) fn scaled_drive(scaled: &Scaled, blocks: u64, pages: u32, dies: Option<u32>) -> Finding {
+pub(crate) fn scaled_drive(scaled: &Scaled, blocks: u64, pages: u32, has_clock: bool) -> Finding {
     let Scaled { scale, change, .. } = scaled;
     let changed = [
         (u64::from(scaled.pages_per_block), u64::from(pages), "pages a block"),
@@ -473,12 +472,9 @@ pub(crate) fn scaled_drive(scaled: &Scaled, blocks: u64, pages: u32, dies: Optio
         changed.join(", "),
         (100.0 * change).max(0.01)
     );
-    if let Some(dies) = dies.filter(|_| scaled.pages_per_block != pages) {
-        claim += "; erases are as much shorter as blocks are smaller, and so are the longest response times";
-        if dies > 1 {
-            claim +=
-                ", and rates are lower: the dies of a superblock wait more often for each other";
-        }
+    if has_clock && scaled.pages_per_block != pages {
+        claim += "; erases are as much shorter as blocks are smaller, so that a page takes the dies as long, but \
+                  collections are shorter, too: response times and the rates that wait for them differ";
     }
     Finding::new(SCALED_DRIVE, claim)
         .with("whole_blocks", scaled.blocks)

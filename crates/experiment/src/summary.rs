@@ -519,8 +519,7 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
 fn scaled_drive(resolved: &Resolved, scaled: &Scaled) -> Finding {
     let config = &resolved.config;
     let blocks = config.blocks_in(resolved.geometry.blocks());
-    let dies = resolved.timed.as_ref().map(|_| config.members().0);
-    findings::scaled_drive(scaled, blocks, config.flash_pages_per_block(), dies)
+    findings::scaled_drive(scaled, blocks, config.flash_pages_per_block(), resolved.timed.is_some())
 }
 
 /// Returns the finding that the drive is too small to have the amplification of a large one.
