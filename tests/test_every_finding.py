@@ -208,6 +208,20 @@ def dead(result: Result) -> tuple[list[str], dict[str, float]]:
     return texts, {"dead_blocks": left, "blocks": 100, "copied_share": copied}
 
 
+def scaled(result: Result) -> tuple[list[str], dict[str, float]]:
+    """The pages of a block are a quarter of those asked for, and the blocks are as many."""
+    pages = result.config.pages_per_block
+    assert (pages, result.config.blocks) == (1024, 100)
+    change = (1 + 1 / 0.2) / 2 * 3 / 4096
+    figures = {"whole_blocks": 100.0, "blocks": 100.0, "whole_pages_per_block": 4096.0}
+    smaller = "is 1/4 of the one asked for (1024 pages a block for 4096)"
+    return [smaller, f"within about {change:.2%} of"], {
+        **figures,
+        "pages_per_block": 1024.0,
+        "change": change,
+    }
+
+
 FOUR: Given = {**DRIVE, "victim": "d-choices:d=4", "writes": "20x", "warmup": "1/3"}
 
 
@@ -240,6 +254,10 @@ CASES = [
     Case("planes-apart", "doubt", {**CLOCK, "planes": 2, "multi_plane": "yes",
                                    "arrivals": "closed:threads=1"},
          {"superblock": "die", "multi_plane": "no"}, apart),
+    # Blocks of 4096 pages become 4 times smaller: (1 + 1/0.2)/2 x 3/4096.
+    Case("scaled-drive", "note", {**DRIVE, "pages_per_block": 4096, "writes": "1x", "warmup": "1x",
+                                  "scale": "1/4"},
+         {"scale": "1"}, scaled),
     Case("dead-blocks-left", "note", FOUR, {"victim": "greedy"}, dead, "sequential"),
 ]  # fmt: skip
 

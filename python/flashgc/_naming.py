@@ -15,6 +15,7 @@ FOLLOWS = (
     "overprovision",
     "effective_spare",
     "fitted",
+    "scaled",
 )
 
 

@@ -128,6 +128,13 @@ class Keywords(TypedDict, total=False):
     """Physical size, instead of blocks. It is rounded down to whole blocks, the same number on
     every plane. The result says by how much. For example 960GB.
     """
+    scale: str | None
+    """Share of the drive to simulate: 1/K, or 1 for all of it. The blocks have fewer pages, or
+    there are fewer of them, as changes write amplification least; the result says which. With a
+    clock, the drive keeps its dies, and erases take as much less time as blocks have fewer pages. A
+    scale that would change write amplification by more than about 1% is refused. For example 1/64.
+    [default: 1]
+    """
     pages_per_block: int | str | None
     """Pages per block b, at least 2. [default: 256; for a trace 256, or fewer, so that a drive of
     its pages has 512 blocks]
@@ -135,9 +142,10 @@ class Keywords(TypedDict, total=False):
     page_size: int | str | None
     """Size of a flash page. For example 16KiB. [default: 4KiB]"""
     mapping_unit: int | str | None
-    """Size of the unit in which logical addresses are mapped. If a flash page holds several units,
-    the drive gathers writes in a page buffer and programs a page when it is full. Page counts are
-    then in mapping units. For example 4KiB. [default: the page size]
+    """Size of the unit in which logical addresses are mapped, which data sheets call the
+    indirection unit. If a flash page holds several units, the drive gathers writes in a page buffer
+    and programs a page when it is full. Page counts are then in mapping units. For example 4KiB.
+    [default: the page size]
     """
     power_protection: YesNo | None
     """The data in the page buffer and in the write cache survive a loss of power. With no, a flush

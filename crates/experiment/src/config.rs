@@ -23,6 +23,7 @@ use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 use crate::ahead::Ahead;
 use crate::clock::Timed;
 use crate::options::RunConfig;
+use crate::scale::Scaled;
 use crate::shape::check_stripes;
 use crate::times::{Times, Work};
 
@@ -46,6 +47,8 @@ pub struct Resolved {
     /// The number of blocks before it was rounded up for the planes: the number in the
     /// configuration, or the number that a trace's pages need. `None` if it was not rounded up.
     pub blocks_asked: Option<u32>,
+    /// The large drive that this one stands for; `None` for a drive that is simulated as a whole.
+    pub scaled: Option<Scaled>,
     /// `true` if the size of the drive and the size of its blocks were chosen for the pages of a
     /// trace.
     pub is_fitted: bool,

@@ -14,6 +14,7 @@ use flashgc_base::spec::count;
 use flashgc_drive::settling::{FEWEST_REWRITES, Reach};
 use serde::{Deserialize, Serialize};
 
+use crate::scale::Scaled;
 use crate::steadiness::{Drift, FEWEST_ERASES};
 pub(crate) use clocked::*;
 
@@ -135,6 +136,9 @@ rules! {
     FEW_BLOCKS: "few-blocks", Doubt, Configuration,
         "The drive has so few blocks that amplification may be another than that of a large one.",
         "The drive has fewer than 64 blocks.";
+    SCALED_DRIVE: "scaled-drive", Note, Configuration,
+        "The drive stands for a larger one, whose amplification is about the same.",
+        "A scale is given.";
     SPARE_KEPT_ERASED: "spare-kept-erased", Doubt, Configuration,
         "The blocks that the drive keeps erased take spare space from collections, so that \
          amplification is that of a smaller spare factor.",
@@ -448,6 +452,36 @@ pub(crate) fn few_blocks(blocks: u32, together: u32, more: &str) -> Finding {
         count_blocks(blocks.into(), together)
     );
     Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
+}
+
+/// Returns the finding that a drive of `blocks` blocks of `pages` pages stands for a large one.
+pub(crate) fn scaled_drive(scaled: &Scaled, blocks: u64, pages: u32, has_clock: bool) -> Finding {
+    let Scaled { scale, change, .. } = scaled;
+    let changed = [
+        (u64::from(scaled.pages_per_block), u64::from(pages), "pages a block"),
+        (scaled.blocks, blocks, "blocks"),
+    ];
+    let changed: Vec<_> = changed
+        .iter()
+        .filter(|(before, now, _)| before != now)
+        .map(|(before, now, what)| format!("{now} {what} for {before}"))
+        .collect();
+    let mut claim = format!(
+        "the drive is {scale} of the one asked for ({}): its amplification is within about {:.2}% of that of \
+         the whole drive",
+        changed.join(", "),
+        (100.0 * change).max(0.01)
+    );
+    if has_clock && scaled.pages_per_block != pages {
+        claim += "; erases are as much shorter as blocks are smaller, so that a page takes the dies as long, but \
+                  collections are shorter, too: response times and the rates that wait for them differ";
+    }
+    Finding::new(SCALED_DRIVE, claim)
+        .with("whole_blocks", scaled.blocks)
+        .with("blocks", blocks)
+        .with("whole_pages_per_block", u64::from(scaled.pages_per_block))
+        .with("pages_per_block", u64::from(pages))
+        .with("change", *change)
 }
 
 /// Returns the finding that `dead` of `blocks` blocks had no valid page at the end, while collections

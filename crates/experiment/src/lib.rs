@@ -29,6 +29,7 @@ pub mod replayed;
 mod resolve;
 pub mod result;
 mod run;
+pub mod scale;
 mod shape;
 pub mod simulate;
 pub mod steadiness;

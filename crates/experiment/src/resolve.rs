@@ -21,7 +21,8 @@ use flashgc_host::{HostSpec, PageCacheSpec};
 use crate::clock::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved, reach};
 use crate::mapping_units::{check_buffer, check_requests};
-use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
+use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig, parse_scale};
+use crate::scale::{self, Whole};
 use crate::shape::{blocks, check_superblocks, geometry};
 use crate::streams;
 use crate::times::Times;
@@ -47,11 +48,25 @@ impl Resolved {
         check_superblocks(config)?;
         let buffer = config.page_buffer()?;
         source.check_page_size(config.unit())?;
-        let specs = Specs::read(config, outside.unwrap_or_default())?;
+        let specs = Specs::read(config, outside.clone().unwrap_or_default())?;
         check_buffer(config, buffer, &specs.mapping, &specs.placement)?;
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
-        let blocks = blocks(config, plan.as_ref().map_or(1, |plan| plan.hardware.all_planes()))?;
+        let planes = plan.as_ref().map_or(1, |plan| plan.hardware.all_planes());
+        let blocks = blocks(config, planes)?;
+        let parts = parse_scale(&config.scale)?;
+        if parts > 1 {
+            let frontier = match &plan {
+                Some(plan) => Frontier::Pool { low: plan.blocks_at_marks() },
+                None => specs.frontier,
+            };
+            let kept =
+                frontier.blocks_kept(specs.placement.blocks_kept(), specs.levelling.is_some());
+            let whole = Whole { superblocks: blocks.unwrap_or_default(), planes, kept };
+            let (small, scaled) = scale::small(config, parts, &whole, &*source)?;
+            let resolved = Self::new(&small, source, outside)?;
+            return Ok(Self { scaled: Some(scaled), is_counted, ..resolved });
+        }
         let (geometry, needed) = match &plan {
             Some(plan) => {
                 let levels = specs.levelling.is_some();
@@ -104,6 +119,7 @@ impl Resolved {
             config: config.clone(),
             geometry,
             blocks_asked,
+            scaled: None,
             is_fitted,
             is_counted,
             plan: course.plan,

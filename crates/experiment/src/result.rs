@@ -15,6 +15,7 @@ use crate::findings::Finding;
 use crate::hosted::{HostResult, ZombieResult};
 use crate::options::RunConfig;
 use crate::replayed::{Replayed, Samples};
+use crate::scale::Scaled;
 use crate::steadiness::Steadiness;
 use crate::stream_results::{FdpResult, StreamResult};
 use crate::swap_results::Swap;
@@ -225,4 +226,7 @@ pub struct FullConfig {
     /// they were chosen for the pages of a trace.
     #[serde(default)]
     pub fitted: bool,
+    /// The large drive that this one stands for; `None` for a drive that is simulated as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<Scaled>,
 }

@@ -25,6 +25,7 @@ use crate::hosted::{HostResult, ZombieResult};
 use crate::measured::{BATCHES, cut, kept};
 use crate::replayed::{Replayed, Samples};
 use crate::result::{Course, FullConfig, MapResult, RunResult};
+use crate::scale::Scaled;
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, FdpResult, StreamResult};
 use crate::swap_results::Swap;
@@ -323,6 +324,7 @@ impl<'a> Summary<'a> {
             short_warmup(self.resolved),
             small_drive(self.resolved).filter(|_| has_figure),
             self.dead_blocks().filter(|_| has_figure),
+            self.resolved.scaled.as_ref().map(|scaled| scaled_drive(self.resolved, scaled)),
         ];
         parts.into_iter().flatten().collect()
     }
@@ -511,6 +513,13 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
     };
     let share = pages as f64 / f64::from(resolved.geometry.logical_pages());
     (share < SHORTEST_WARMUP).then(|| findings::short_warm_up(pages, share))
+}
+
+/// Returns the finding that the drive stands for a large one.
+fn scaled_drive(resolved: &Resolved, scaled: &Scaled) -> Finding {
+    let config = &resolved.config;
+    let blocks = config.blocks_in(resolved.geometry.blocks());
+    findings::scaled_drive(scaled, blocks, config.flash_pages_per_block(), resolved.timed.is_some())
 }
 
 /// Returns the finding that the drive is too small to have the amplification of a large one.
@@ -740,6 +749,7 @@ impl FullConfig {
             overprovision: geometry.overprovision(),
             effective_spare: resolved.effective_spare(),
             fitted: resolved.is_fitted,
+            scaled: resolved.scaled.clone(),
         }
     }
 }

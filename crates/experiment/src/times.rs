@@ -102,6 +102,13 @@ impl Times {
         Self { transfer: self.transfer.saturating_mul(planes.into()), ..self }
     }
 
+    /// Returns the times of blocks with a `factor`th of the pages: for a page, erases take as long as
+    /// before.
+    #[must_use]
+    pub(crate) fn with_blocks_smaller(self, factor: u32) -> Self {
+        Self { erase: self.erase / u64::from(factor), ..self }
+    }
+
     /// Returns the total nanoseconds of all operations.
     pub(crate) fn total(&self, work: &Work) -> u128 {
         self.host(work) + self.collections(work)

@@ -20,6 +20,7 @@ mod reference;
 mod refused;
 mod replays;
 mod runs;
+mod scale;
 mod steadiness;
 mod superblocks;
 mod swap;

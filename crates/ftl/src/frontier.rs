@@ -116,6 +116,19 @@ impl Frontier {
         Ok(())
     }
 
+    /// Returns the blocks of a plane that can never hold host data: the blocks that are kept erased,
+    /// and the open blocks. `of_placement` has those of a placement, which replace the two open blocks
+    /// of a pool; `levels` says that wear levelling has an open block of its own.
+    pub fn blocks_kept(self, of_placement: Option<u32>, levels: bool) -> u32 {
+        let levelled = u32::from(levels);
+        match self {
+            Self::Single => 1,
+            Self::Double | Self::Compact => 2,
+            Self::Pool { low } => low.saturating_add(of_placement.unwrap_or(2) + levelled),
+            Self::Mixed { low } => low.saturating_add(1 + levelled),
+        }
+    }
+
     /// Returns `true` if erased blocks wait in a pool.
     pub fn has_pool(self) -> bool {
         matches!(self, Self::Pool { .. } | Self::Mixed { .. })

@@ -133,17 +133,11 @@ impl Layout {
     /// Blocks of a plane that can never hold host data: the blocks that are kept erased, and the
     /// open blocks. Wear levelling has an open block of its own, and a placement has several.
     pub(crate) fn blocks_kept(&self) -> u32 {
-        let levelled = u32::from(self.levelling.is_some());
-        match self.frontier {
-            Frontier::Single => 1,
-            Frontier::Double | Frontier::Compact => 2,
-            Frontier::Pool { low } => {
-                let for_slc = self.slc.map_or(0, |slc| slc.blocks_kept(&self.placement));
-                low.saturating_add(self.placement.blocks_kept().unwrap_or(2) + levelled)
-                    .saturating_add(for_slc)
-            }
-            Frontier::Mixed { low } => low.saturating_add(1 + levelled),
-        }
+        let slc = self.slc.map_or(0, |slc| slc.blocks_kept(&self.placement));
+        let for_slc = if matches!(self.frontier, Frontier::Pool { .. }) { slc } else { 0 };
+        let kept =
+            self.frontier.blocks_kept(self.placement.blocks_kept(), self.levelling.is_some());
+        kept.saturating_add(for_slc)
     }
 
     /// Blocks of a plane that stay erased between two collections. Open blocks are not counted:

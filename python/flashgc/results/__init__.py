@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from flashgc.results.comparison import Comparison, LeftOut
-    from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
+    from flashgc.results.config import Config, HostConfig, Scaled, SwapConfig, TraceConfig
     from flashgc.results.findings import Finding
     from flashgc.results.flash import Lifetime, Merges
     from flashgc.results.parts.clock import (
@@ -89,6 +89,7 @@ __all__ = [
     "Replayed",
     "Result",
     "Samples",
+    "Scaled",
     "Slc",
     "Snia",
     "Steadiness",
@@ -120,7 +121,7 @@ __getattr__ = lazily(
     __name__,
     {
         "comparison": "Comparison LeftOut",
-        "config": "Config HostConfig SwapConfig TraceConfig",
+        "config": "Config HostConfig Scaled SwapConfig TraceConfig",
         "findings": "Finding",
         "flash": "Lifetime Merges",
         "parts.clock": "Figures Latency Overload PowerLimit Tenant Throughput TimeShare "

@@ -60,6 +60,22 @@ class SwapConfig:
     scheme: str
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """The large drive that a simulated drive stands for."""
+
+    #: The share of it that is simulated: ``1/64``.
+    scale: str
+    #: Its bytes of flash.
+    bytes: int
+    #: Its blocks.
+    blocks: int
+    #: The pages of its blocks.
+    pages_per_block: int
+    #: The share by which write amplification may differ from that of the large drive, about.
+    change: float
+
+
 def together_of(superblock: str) -> int:
     """Blocks of a superblock that is given by the dies and planes that it joins; else 1.
 
@@ -152,6 +168,8 @@ class Config:
     swap: SwapConfig | None = None
     #: The host; ``None`` without one.
     host: HostConfig | None = None
+    #: The large drive that this one stands for; ``None`` if the whole drive is simulated.
+    scaled: Scaled | None = None
 
     @property
     def tenants(self) -> tuple[str, ...]:

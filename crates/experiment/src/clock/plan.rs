@@ -242,6 +242,16 @@ impl TimedPlan {
         matches!(self.thresholds[0], Threshold::Share(_))
     }
 
+    /// Returns the erased blocks at which the last collection of a plane ends, of marks that are given
+    /// as numbers of blocks. Marks that are shares of the plane count as nothing.
+    pub(crate) fn blocks_at_marks(&self) -> u32 {
+        let given = |mark: &Threshold| match mark {
+            Threshold::Blocks(blocks) => *blocks,
+            Threshold::Share(_) => 0,
+        };
+        self.thresholds.iter().map(given).max().unwrap_or_default()
+    }
+
     /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks`
     /// blocks.
     pub fn blocks_kept(&self, blocks: u32) -> u32 {

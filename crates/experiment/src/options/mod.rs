@@ -17,7 +17,9 @@ use std::sync::LazyLock;
 
 pub use info::{OnlyWith, OptionInfo};
 pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
-pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig, parse_parity, parse_program};
+pub use run::{
+    HostConfig, NONE, RunConfig, SwapConfig, TraceConfig, parse_parity, parse_program, parse_scale,
+};
 pub use timed::{TimedConfig, TimelineConfig};
 pub use value::Value;
 

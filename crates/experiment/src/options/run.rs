@@ -78,6 +78,14 @@ super::holder! {
             "Physical size, instead of {blocks}. It is rounded down to whole blocks, the same \
              number on every plane. The result says by how much.",
             drive(Kind::Size).stored().example("960GB").needs_unit().range(1, u64::MAX);
+        #[serde(skip_serializing_if = "is_whole")]
+        scale: String => "1",
+            "Share of the drive to simulate: 1/K, or 1 for all of it. The blocks have fewer pages, or there are \
+             fewer of them, as changes write amplification least; the result says which. With a clock, \
+             the drive keeps its dies, and erases take as much less time as blocks have fewer pages. \
+             A scale that would change write amplification by more than about 1% is refused.",
+            drive(Kind::Text).unstored("a drive that keeps data has the size of its file").metavar("1/K").example("1/64")
+                .checked(|_, text| parse_scale(text).map(drop));
         pages_per_block: Option<u32> => "256",
             "Pages per block b, at least 2.",
             drive(Kind::Count).stored()
@@ -87,7 +95,8 @@ super::holder! {
             drive(Kind::PageSize).unstored("the pages of its file have 4 KiB").example("16KiB");
         #[serde(skip_serializing_if = "Option::is_none")]
         mapping_unit: Option<u32> => "the page size",
-            "Size of the unit in which logical addresses are mapped. If a flash page holds several \
+            "Size of the unit in which logical addresses are mapped, which data sheets call the indirection \
+             unit. If a flash page holds several \
              units, the drive gathers writes in a page buffer and programs a page when it is full. \
              Page counts are then in mapping units.",
             drive(Kind::PageSize).unstored("each page of its file is written as a whole, when it comes").example("4KiB").range(1, u32::MAX as u64);
@@ -298,6 +307,31 @@ pub fn parse_program(text: &str) -> Result<u32, SpecError> {
                 "program: found '{text}', expected page, one-shot, or one-shot:pages=2 to {MOST_BITS}"
             ),
             choice("program", "one-shot:pages=3"),
+        )
+    })
+}
+
+fn is_whole(scale: &str) -> bool {
+    scale == RunConfig::default().scale
+}
+
+/// The largest K of a drive that is 1/K of another.
+const MOST_PARTS: u32 = 1 << 16;
+
+/// Reads the share of a drive that is simulated: `1`, or `1/64`. Returns the number of such parts that
+/// the drive has.
+///
+/// # Errors
+/// Any other text.
+pub fn parse_scale(text: &str) -> Result<u32, SpecError> {
+    let parts = match text.trim() {
+        "1" => Some(1),
+        text => text.strip_prefix("1/").and_then(|parts| parts.parse().ok()),
+    };
+    parts.filter(|parts| (1..=MOST_PARTS).contains(parts)).ok_or_else(|| {
+        SpecError::new(
+            format!("scale: found '{text}', expected 1, or 1/2 to 1/{MOST_PARTS}"),
+            choice("scale", "1/64"),
         )
     })
 }

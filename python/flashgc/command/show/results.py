@@ -309,6 +309,8 @@ def drive(result: Result) -> str:
         shape += f", {config.blocks_together // config.stripe} of them parity"
     if config.fitted:
         shape += ", chosen for the pages of the trace"
+    if config.scaled is not None:
+        shape += f", {config.scaled.scale} of {format_size(config.scaled.bytes)}"
     if config.capacity is not None:
         less = format_size(config.capacity - size)
         shape += f" ({less} less than asked for, to have whole blocks{_planes(config)})"
