@@ -106,7 +106,7 @@ impl Drive {
     }
 
     /// Returns the page at `ppn` as the rest of its group gives it, right or not.
-    fn from_group(&self, ppn: u32) -> Option<Raw> {
+    fn given_by_group(&self, ppn: u32) -> Option<Raw> {
         let next = self.blocks[self.zones.geometry.place_of(ppn).0 as usize].next;
         parity::rebuild(&self.zones, (ppn, next), |place| self.raw(place))
     }
@@ -120,7 +120,7 @@ impl Drive {
         into: &mut [u8],
         damage: &Damage,
     ) -> Result<Oob, DeviceError> {
-        let rebuilt = self.from_group(ppn).and_then(|raw| {
+        let rebuilt = self.given_by_group(ppn).and_then(|raw| {
             let slot = Slot::decode(self.tag, ppn, &raw.record);
             let expected = self.expected(page, ppn);
             let record = self.pages_of_media().verify(&expected, slot, &raw.bytes).ok()?;
@@ -151,7 +151,7 @@ impl Drive {
             (Err(error), None) => Err(error),
             (Ok(slot), None) => Ok(marked(slot)),
             (found, Some(_)) => Ok(found.ok().and_then(marked).or_else(|| {
-                let raw = self.from_group(ppn)?;
+                let raw = self.given_by_group(ppn)?;
                 marked(Slot::decode(self.tag, ppn, &raw.record))
             })),
         }
