@@ -38,12 +38,12 @@ use flashgc_ftl::Stepwise;
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{BlockInfo, Horizon};
+use crate::dies::LostDies;
 use crate::error::DeviceError;
 use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::parity::LostDies;
 use crate::recording::Recording;
 use crate::settings::Durability;
 use crate::superblock::Copies;

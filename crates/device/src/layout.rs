@@ -11,7 +11,7 @@
 
 use flashgc_ftl::Geometry;
 
-use crate::parity::{Parity, Place};
+use crate::dies::{Parity, Place};
 
 /// The bytes of a page.
 pub const PAGE: usize = 4096;

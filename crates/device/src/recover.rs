@@ -8,13 +8,14 @@ use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, CheckpointPlace, Horizon, Tables};
+use crate::dies::Place;
 use crate::error::DeviceError;
 use crate::journal::{JournalTail, Record};
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::oob::Slot;
-use crate::parity::{self, Place, Raw};
+use crate::parity::{self, Raw};
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};

@@ -6,12 +6,13 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
+use crate::dies::Place;
 use crate::error::DeviceError;
 use crate::journal::{Journal, JournalBlock, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
-use crate::parity::{self, Place};
+use crate::parity;
 use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
@@ -99,7 +100,50 @@ pub(crate) fn repair(
     scrub(media, zones, recovered.skipped.iter().copied())?;
     make_way(media, parts, recovered, journal)?;
     scrub(media, zones, ahead(zones, recovered))?;
-    parity::renew(media, zones, recovered, rewrites)
+    renew_parity(media, zones, recovered, rewrites)
+}
+
+/// Writes the parity of every group anew that a crash can have left half written: those that
+/// recovery has noted, and those in which open blocks go on. With `rewrites`, also writes all pages of
+/// these groups again, with current data or without: after a failed sync they may be in the host's
+/// memory alone.
+///
+/// A group with a page that cannot be read keeps its parity.
+///
+/// # Errors
+/// The errors of the medium.
+fn renew_parity(
+    media: &mut dyn Media,
+    zones: &Zones,
+    recovered: &mut Recovered,
+    rewrites: bool,
+) -> Result<(), DeviceError> {
+    let Some(of) = zones.parity else { return Ok(()) };
+    let b = zones.geometry.pages_per_block();
+    let open = (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written && info.next < b);
+    let going_on = open.map(|(block, info)| (block, of.stripe(info.next)));
+    let mut stripes = std::mem::take(&mut recovered.touched);
+    stripes.extend(going_on);
+    for (block, stripe) in stripes {
+        let next = recovered.blocks[block as usize].next;
+        for group in (0..of.pages_per_program).map(|n| stripe * of.pages_per_program + n) {
+            let programmed = of.offsets(group).filter(|&offset| offset < next);
+            let places = programmed.map(|offset| Place::Data(zones.geometry.ppn(block, offset)));
+            let found: Option<Vec<(Place, parity::Raw)>> =
+                places.map(|place| Some((place, parity::read(media, zones, place)?))).collect();
+            let Some(found) = found.filter(|found| !found.is_empty()) else { continue };
+            let mut sum = parity::Raw::ZEROS;
+            found.iter().for_each(|(_, raw)| sum.add(&raw.bytes, &raw.record));
+            let place = Place::Parity { block, group };
+            if rewrites || parity::read(media, zones, place).is_none_or(|there| there != sum) {
+                sum.write(media, zones.place(place))?;
+            }
+            for (place, raw) in found.iter().filter(|_| rewrites) {
+                raw.write(media, zones.place(*place))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later

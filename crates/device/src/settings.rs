@@ -10,9 +10,9 @@ use flashgc_ftl::{Fill, Frontier, Layout, PlacementSpec, PlaneLayout, Stepwise, 
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{MOST_PAGES, slot_bytes};
+use crate::dies::{MOST_IN_PROGRAM, Parity};
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
-use crate::parity::{MOST_IN_PROGRAM, Parity};
 
 /// The kind of failure that a drive survives without losing flushed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashgc_device::check::check;
+use flashgc_device::dies::Parity;
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
-use flashgc_device::parity::Parity;
 use flashgc_device::{Backend, Drive, Durability, Outside, PAGE, Settings};
 use flashgc_ftl::{Geometry, Layout, Members};
 

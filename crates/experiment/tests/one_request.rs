@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_device::bytes::Bytes;
+use flashgc_device::dies::Parity;
 use flashgc_device::media::MemMedia;
-use flashgc_device::parity::Parity;
 use flashgc_device::{Backend, Drive, Durability, Settings, WriteStreams};
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};

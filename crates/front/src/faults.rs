@@ -20,8 +20,8 @@ use super::clients::Seen;
 use super::command::{Command, copied};
 use flashgc_base::sync::lock;
 use flashgc_device::PAGE;
+use flashgc_device::dies::LostDies;
 use flashgc_device::failure::Failure;
-use flashgc_device::parity::LostDies;
 use late::Late;
 use pages::Pages;
 

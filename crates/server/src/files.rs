@@ -5,9 +5,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use flashgc_device::dies::Parity;
 use flashgc_device::media::FileMedia;
 use flashgc_device::owners::{self, owned};
-use flashgc_device::parity::Parity;
 use flashgc_device::past::{self, Until};
 use flashgc_device::{
     Backend, DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording,

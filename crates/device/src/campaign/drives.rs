@@ -5,8 +5,8 @@ use flashgc_ftl::{
     PlacementSpec, Victim, VictimSpec,
 };
 
+use crate::dies::Parity;
 use crate::layout::{PAGE, Zones};
-use crate::parity::Parity;
 use crate::settings::{Durability, Settings};
 
 /// The policies from which a schedule draws.

@@ -10,12 +10,12 @@ use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, parity, settings
 use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave_unit, stream_of};
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
+use crate::dies::LostDies;
 use crate::engine::Drive;
 use crate::engine::{Backend, WriteStreams};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
-use crate::parity::LostDies;
 use crate::settings::{Durability, Settings};
 
 /// The settings of a schedule, and the versions that it wrote.

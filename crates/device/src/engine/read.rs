@@ -2,10 +2,11 @@
 //! the medium are read at once.
 
 use super::Drive;
+use crate::dies::Place;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::oob::{self, Oob, Slot};
-use crate::parity::{self, Place, Raw};
+use crate::parity::{self, Raw};
 use crate::verify::{Damage, Expected, Pages};
 
 /// The most pages that are read at once.

@@ -4,9 +4,9 @@ use std::io;
 
 use super::Drive;
 use crate::checkpoint::{Parts, Slices};
+use crate::dies::Place;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::parity::Place;
 use crate::superblock::Superblock;
 use flashgc_base::counts::Counts;
 

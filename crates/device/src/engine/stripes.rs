@@ -8,10 +8,11 @@
 use std::io;
 use std::ops::Range;
 
+use crate::dies::{Parity, Place};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
-use crate::parity::{Parity, Place, Raw, xor};
+use crate::parity::{Raw, xor};
 
 /// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
 const PAGES: u32 = 16;

@@ -15,10 +15,10 @@ use toml_edit::{DocumentMut, Item, value};
 
 use super::{Durability, Settings, has_streams, invalid};
 use crate::codec::crc;
+use crate::dies::Parity;
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, Zones};
 use crate::media::Media;
-use crate::parity::Parity;
 use crate::strangers::Strangers;
 use crate::superblock::Copies;
 
