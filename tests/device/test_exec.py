@@ -454,7 +454,7 @@ def test_a_second_signal_kills_a_command_that_does_not_end(tmp_path: Path) -> No
     for _ in range(60):
         process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(1)
+            process.wait(10)
             break
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGKILL

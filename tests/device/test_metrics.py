@@ -18,6 +18,8 @@ SAID_BY_OTHERS = {
     "ocp.percent_free_blocks",
     "ocp.incomplete_shutdowns",
     "ocp.unaligned_io",
+    # The bytes programmed have it.
+    "counters.parity_pages_written",
     "smart.host_read_commands",
     "smart.host_write_commands",
     "smart.data_units_read",

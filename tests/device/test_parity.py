@@ -106,7 +106,7 @@ def test_what_no_drive_can_lose_is_refused(tmp_path: Path, drive: Device) -> Non
         drive.inject("fail", die=1)
     with (
         Device.create(tmp_path / "plain", blocks=64, pages_per_block=16) as plain,
-        pytest.raises(DriveError, match="the drive has no parity; hint: flashgc device create"),
+        pytest.raises(DriveError, match="the drive has no parity; hint: make one"),
     ):
         plain.inject("lost-die", die=0)
     with pytest.raises(ConfigError, match="a stripe has whole dies; hint: parity"):

@@ -383,8 +383,8 @@ impl Faults {
             let dies = self.dies.as_ref().map_or(0, LostDies::count);
             if dies == 0 {
                 return Err(format!(
-                    "{word}: the drive has no parity; hint: flashgc device create FILE --superblock \
-                     dies=16,planes=1 --parity 1/16"
+                    "{word}: the drive has no parity; hint: make one with superblocks over several \
+                     dies, and parity"
                 ));
             }
             if die >= dies {
