@@ -587,7 +587,9 @@ impl Faults {
     }
 
     fn arm(&self, state: &State) {
-        self.is_set.store(state.all.iter().any(|entry| !entry.is_over), Ordering::Relaxed);
+        let may_meet =
+            |entry: &One| !entry.is_over && !matches!(entry.fault.effect, Effect::LostDie(_));
+        self.is_set.store(state.all.iter().any(may_meet), Ordering::Relaxed);
     }
 }
 

@@ -475,9 +475,9 @@ fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
     assert_eq!(clients[0].clear(None).unwrap(), 1);
     setup.engine.queue().call(Command::Flush).unwrap();
     // Bytes that are no fault: a wrong length, effect and kind, a time without a delay, a range
-    // that wraps.
+    // that wraps, a die that is no number of one.
     let good = [&[2, 0, 0, 0, 0, 0, 0, 0][..], &[0; 32]].concat();
-    for (at, byte) in [(0, 0), (0, 7), (1, 5), (2, 1), (32, 1)] {
+    for (at, byte) in [(0, 0), (0, 8), (1, 5), (2, 1), (32, 1)] {
         let mut wrong = good.clone();
         wrong[at] = byte;
         let mut socket = setup.raw();
@@ -486,10 +486,18 @@ fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
     }
     let mut wraps = good.clone();
     wraps[16..32].fill(0xff);
-    for body in [&wraps[..], &good[..39]] {
+    // A die has a number of 32 bits.
+    let mut large_die = good.clone();
+    (large_die[0], large_die[36]) = (7, 1);
+    for body in [&wraps[..], &large_die, &good[..39]] {
         let mut socket = setup.raw();
         socket.write_all(&[hello(), whole(14, body)].concat()).unwrap();
         assert_eq!(answers(socket), [0, 1]);
     }
     assert!(setup.engine.queue().faults().list().0.is_empty());
+    // A die is a part of a drive with parity.
+    let lost = Fault { effect: Effect::LostDie(0), kind: None, range: None, next: None };
+    let (refused, text) = status(clients[0].inject(&lost));
+    assert_eq!(refused, ControlStatus::Refused);
+    assert!(text.starts_with("lost-die: the drive has no parity"), "{text}");
 }

@@ -382,6 +382,12 @@ mod tests {
                 range: None,
                 next: None,
             }),
+            Request::Inject(Fault {
+                effect: Effect::LostDie(3),
+                kind: None,
+                range: None,
+                next: None,
+            }),
             Request::Clear(None),
             Request::Clear(Some(0)),
             Request::Stop,
