@@ -98,7 +98,7 @@ lint-python: $(VENV)/.installed-test
 
 # Cargo does not use make's job server, and would warn about it for each program.
 test-rust: ## the Rust tests
-	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
+	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet --no-fail-fast
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(PYTEST)
