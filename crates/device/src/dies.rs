@@ -8,9 +8,9 @@ use flashgc_ftl::Members;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parity {
     /// The dies that a superblock joins.
-    pub(crate) members: Members,
+    pub(crate) dies: u32,
     /// The dies of a stripe, one of which has the parity.
-    parts: u32,
+    pub(crate) parts: u32,
     /// The pages that a die programs together.
     pub(crate) pages_per_program: u32,
 }
@@ -22,22 +22,26 @@ pub(crate) const MOST_IN_PROGRAM: u32 = 1024;
 impl Parity {
     /// Returns the parity of superblocks with these `members`, if they have stripes.
     pub fn new(members: Members, pages_per_program: u32) -> Option<Self> {
-        members.stripe.map(|parts| Self { members, parts, pages_per_program })
+        let Members { dies, stripe } = members;
+        stripe.map(|parts| Self { dies, parts, pages_per_program })
     }
 
     /// Returns the dies of a superblock, the dies of a stripe, and the pages that a die programs
     /// together.
-    pub fn parts(&self) -> (u32, u32, u32) {
-        (self.members.dies, self.parts, self.pages_per_program)
+    pub fn numbers(&self) -> (u32, u32, u32) {
+        (self.dies, self.parts, self.pages_per_program)
+    }
+
+    fn members(&self) -> Members {
+        Members { dies: self.dies, stripe: Some(self.parts) }
     }
 
     /// Returns `true` if a superblock with `pages` pages of data has whole stripes.
     pub(crate) fn fits(&self, pages: u32) -> bool {
-        let dies = self.members.dies;
-        (2..=dies).contains(&self.parts)
-            && dies.is_multiple_of(self.parts)
+        (2..=self.dies).contains(&self.parts)
+            && self.dies.is_multiple_of(self.parts)
             && (1..=MOST_IN_PROGRAM).contains(&self.pages_per_program)
-            && (dies / self.parts)
+            && (self.dies / self.parts)
                 .checked_mul(self.in_stripe())
                 .is_some_and(|row| pages.is_multiple_of(row))
     }
@@ -71,13 +75,13 @@ impl Parity {
 
     /// Returns the die that has the page at `offset` of a superblock.
     pub(crate) fn die(&self, offset: u32) -> u32 {
-        self.members.place(offset / self.pages_per_program).member
+        self.members().place(offset / self.pages_per_program).member
     }
 
     /// Returns the die that has the page of parity of a group.
     pub(crate) fn die_of_parity(&self, group: u32) -> u32 {
         let program = group / self.pages_per_program * (self.parts - 1);
-        self.members.place(program).parity.unwrap_or_default()
+        self.members().place(program).parity.unwrap_or_default()
     }
 }
 
@@ -88,7 +92,7 @@ pub struct LostDies(Arc<Mutex<Vec<bool>>>);
 
 impl LostDies {
     pub(crate) fn new(parity: Option<Parity>) -> Self {
-        let dies = parity.map_or(0, |parity| parity.members.dies);
+        let dies = parity.map_or(0, |parity| parity.dies);
         Self(Arc::new(Mutex::new(vec![false; dies as usize])))
     }
 

@@ -124,6 +124,15 @@ impl Zones {
         (self.data + index * PAGE as u64, self.oob + index * OOB_BYTES)
     }
 
+    /// Returns the die that has a page of data or of parity; `None` without parity.
+    pub(crate) fn die_of(&self, place: Place) -> Option<u32> {
+        let parity = self.parity?;
+        Some(match place {
+            Place::Data(ppn) => parity.die(self.geometry.place_of(ppn).1),
+            Place::Parity { group, .. } => parity.die_of_parity(group),
+        })
+    }
+
     /// Returns the pages of parity of a block.
     pub(crate) fn parity_of_block(&self) -> u32 {
         self.parity.map_or(0, |parity| parity.pages(self.geometry.pages_per_block()))

@@ -21,8 +21,8 @@
 //! [`engine`] asks the page store step by step, as the counting drive does, and moves the bytes
 //! that the steps name. Pages are gathered in stripes (`engine/stripes.rs`), and their parity grows
 //! there. `dies.rs` says which die has which page, and `parity.rs` rebuilds a page from the rest of its
-//! group. Every change of the map is a record of the journal. A checkpoint is written in slices while commands go on
-//! (`engine/save.rs`). `engine/open.rs` has the steps of an opening in their order, `recover.rs`
+//! group. Every change of the map is a record of the journal. A checkpoint is written in slices while
+//! commands go on (`engine/save.rs`). `engine/open.rs` has the steps of an opening in their order, `recover.rs`
 //! finds the map again without a write, and `repair.rs` makes the medium agree with it. `check.rs`
 //! compares the map with that of the out-of-band records. `docs/device.md` has the promises, the
 //! rules and the file.

@@ -77,15 +77,24 @@ pub(crate) fn rebuild(
     Some(sum)
 }
 
+/// Returns the expected page as the rest of its group gives it, with its record; `None` if that is not
+/// the page. `read` reads a page.
+pub(crate) fn given_by(
+    pages: Pages<'_>,
+    expected: &Expected<'_>,
+    read: impl FnMut(Place) -> Option<Raw>,
+) -> Option<(Raw, Oob)> {
+    let &Expected { ppn, block, .. } = expected;
+    let raw = rebuild(pages.zones, (ppn, block.next), read)?;
+    let slot = Slot::decode(pages.tag, ppn, &raw.record);
+    let record = pages.verify(expected, slot, &raw.bytes).ok()?;
+    Some((raw, record))
+}
+
 /// Returns the expected page as the rest of its group on the medium gives it, with its record; `None`
 /// if that is not the page.
 pub(crate) fn given(pages: Pages<'_>, expected: &Expected<'_>) -> Option<(Raw, Oob)> {
-    let Pages { media, zones, tag } = pages;
-    let &Expected { ppn, block, .. } = expected;
-    let raw = rebuild(zones, (ppn, block.next), |place| read(media, zones, place))?;
-    let slot = Slot::decode(tag, ppn, &raw.record);
-    let record = pages.verify(expected, slot, &raw.bytes).ok()?;
-    Some((raw, record))
+    given_by(pages, expected, |place| read(pages.media, pages.zones, place))
 }
 
 /// Reads a page of a group from the medium; `None` if that fails.

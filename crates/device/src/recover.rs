@@ -8,7 +8,6 @@ use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, CheckpointPlace, Horizon, Tables};
-use crate::dies::Place;
 use crate::error::DeviceError;
 use crate::journal::{JournalTail, Record};
 use crate::layout::{PAGE, Zones};
@@ -209,7 +208,7 @@ impl Recovered {
         let lost = lost.iter().map(|lost| lost.ppn);
         self.skipped.extend(lost.filter(|ppn| !mended.contains(ppn)));
         self.undo_lost_erases(&before_erase, zones)?;
-        self.mend(pages);
+        self.rebuild_touched(pages);
         self.settle_open_blocks(zones);
         Ok(())
     }
@@ -292,31 +291,30 @@ impl Recovered {
 
     /// Finds the damaged pages of stripes whose parity recovery will make anew, and what that parity still
     /// gives. The blocks are as the crash has left them.
-    fn mend(&mut self, pages: Pages<'_>) {
-        let Pages { media, zones, tag } = pages;
-        let Some(parity) = zones.parity else { return };
-        let b = zones.geometry.pages_per_block();
-        let open = (0..).zip(&self.blocks).filter(|(_, info)| info.is_written && info.next < b);
-        let going_on: Vec<(u32, u32)> =
-            open.map(|(block, info)| (block, parity.stripe(info.next))).collect();
-        self.touched.extend(going_on);
+    fn rebuild_touched(&mut self, pages: Pages<'_>) {
+        let zones = pages.zones;
+        self.touch_open_stripes(zones);
+        let mut buffer = [0; PAGE];
         let mended: HashSet<u32> = self.mended.iter().map(|&(ppn, _)| ppn).collect();
         let holders = parity::holders(zones, self.store.entries(), &self.touched);
         for (&ppn, &page) in &holders {
             let block = &self.blocks[zones.geometry.place_of(ppn).0 as usize];
             let expected = Expected { page, ppn, block, record: None };
-            let raw = parity::read(media, zones, Place::Data(ppn));
-            let is_right = raw.is_some_and(|raw| {
-                let slot = Slot::decode(tag, ppn, &raw.record);
-                pages.verify(&expected, slot, &raw.bytes).is_ok()
-            });
-            if !is_right
-                && !mended.contains(&ppn)
+            if !mended.contains(&ppn)
+                && pages.read(&expected, &mut buffer).is_err()
                 && let Some((raw, _)) = parity::given(pages, &expected)
             {
                 self.mended.push((ppn, raw));
             }
         }
+    }
+
+    /// Notes the stripes in which open blocks go on.
+    pub(crate) fn touch_open_stripes(&mut self, zones: &Zones) {
+        let Some(parity) = zones.parity else { return };
+        let b = zones.geometry.pages_per_block();
+        let open = (0..).zip(&self.blocks).filter(|(_, info)| info.is_written && info.next < b);
+        self.touched.extend(open.map(|(block, info)| (block, parity.stripe(info.next))));
     }
 
     /// Remembers up to which record the journal of the epoch went: a record behind that, in whichever place of the

@@ -119,12 +119,8 @@ fn renew_parity(
     rewrites: bool,
 ) -> Result<(), DeviceError> {
     let Some(of) = zones.parity else { return Ok(()) };
-    let b = zones.geometry.pages_per_block();
-    let open = (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written && info.next < b);
-    let going_on = open.map(|(block, info)| (block, of.stripe(info.next)));
-    let mut stripes = std::mem::take(&mut recovered.touched);
-    stripes.extend(going_on);
-    for (block, stripe) in stripes {
+    recovered.touch_open_stripes(zones);
+    for (block, stripe) in std::mem::take(&mut recovered.touched) {
         let next = recovered.blocks[block as usize].next;
         for group in (0..of.pages_per_program).map(|n| stripe * of.pages_per_program + n) {
             let programmed = of.offsets(group).filter(|&offset| offset < next);

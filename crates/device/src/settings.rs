@@ -77,16 +77,19 @@ impl Settings {
         if self.layout.buffer.gathers() {
             return fault("a mapping unit smaller than a flash page cannot be stored".to_string());
         }
-        if let Some((_, _, program)) = self.parity.map(|parity| parity.parts())
-            && program > MOST_IN_PROGRAM
-        {
-            return fault(format!(
-                "a die programs {program} pages together, expected at most {MOST_IN_PROGRAM} with parity; \
-                 hint: fewer planes in a superblock"
-            ));
-        }
-        if self.parity.is_some_and(|parity| !parity.fits(pages)) {
-            return fault(format!("a superblock of {pages} pages of data has no whole stripes"));
+        if let Some(parity) = self.parity {
+            let program = parity.pages_per_program;
+            if program > MOST_IN_PROGRAM {
+                return fault(format!(
+                    "a die programs {program} pages together, expected at most {MOST_IN_PROGRAM} with \
+                     parity; hint: fewer planes in a superblock"
+                ));
+            }
+            if !parity.fits(pages) {
+                return fault(format!(
+                    "a superblock of {pages} pages of data has no whole stripes"
+                ));
+            }
         }
         if self.journal_blocks < LEAST_JOURNAL_BLOCKS {
             return fault(format!(

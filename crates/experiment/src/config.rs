@@ -189,8 +189,7 @@ impl Resolved {
 
     /// Returns the dies that a superblock joins, and the number of pages that a die programs together.
     pub fn members(&self) -> (Members, u32) {
-        let (dies, stripe) = (self.config.members().0, self.config.stripe());
-        (Members { dies, stripe }, self.buffer.units_per_program())
+        (self.config.dies_together(), self.buffer.units_per_program())
     }
 
     pub(crate) fn layout(&self, run: u32) -> Layout {
@@ -222,7 +221,7 @@ impl Resolved {
         commands: HostCommands,
         packing: Option<Packing>,
     ) -> Work {
-        let (dies, stripe) = (self.config.members().0, self.config.stripe());
+        let Members { dies, stripe } = self.config.dies_together();
         Work { counters, commands, packing, buffer: self.buffer, dies, stripe }
     }
 

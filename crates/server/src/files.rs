@@ -107,7 +107,7 @@ fn described(settings: &Settings) -> Result<Value, ServerError> {
         "pages_per_block": geometry.pages_per_block(),
         "blocks_together": layout.blocks_together,
         // The dies of a superblock, the dies of a stripe and the pages of a program.
-        "parity": settings.parity.map(|parity| parity.parts()),
+        "parity": settings.parity.map(|parity| parity.numbers()),
         "logical_pages": geometry.logical_pages(),
         "capacity_bytes": bytes(geometry.logical_pages().into()),
         "physical_bytes": bytes(settings.physical_pages()),

@@ -141,8 +141,7 @@ pub(crate) fn counters_of(report: &Report) -> Map<String, Value> {
     all.extend(named(&report.counters).chain(named(&report.usage)));
     all.extend(named(&zombies).chain(named(&report.opened)));
     all.insert("host_pages_read".into(), json!(report.usage.read_bytes / PAGE as u64));
-    let Counters { host_pages, copied_pages, .. } = report.counters;
-    let parity = report.programmed_pages() - host_pages - copied_pages;
+    let parity = Written::of(report).parity / PAGE as u64;
     all.insert("parity_pages_written".into(), json!(parity));
     all
 }

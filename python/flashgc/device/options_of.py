@@ -24,6 +24,15 @@ def past_of(drive: dict[str, Any]) -> tuple[int, int, int]:
     return past["pages"] + past["overwritten"], past["copied"], past["erases"]
 
 
+def pages_with_parity(drive: dict[str, Any]) -> int:
+    """Pages of a superblock, those of its parity included."""
+    pages: int = drive["pages_per_block"]
+    if drive.get("parity") is None:
+        return pages
+    stripe: int = drive["parity"][1]
+    return pages * stripe // (stripe - 1)
+
+
 def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, Any]:
     """The options of ``run`` that replay a recording of this drive, with its policies.
 
@@ -35,13 +44,12 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
         length = {"warmup": str(before), "writes": written - before}
     else:
         length = {"warmup": "0", "passes": 1}
-    beside = pages = drive["pages_per_block"]
+    physical = drive["blocks"] * drive["pages_per_block"]
     together = drive.get("blocks_together", 1)
     superblock = {"superblock": f"dies={together},planes=1"} if together > 1 else {}
     if drive.get("parity") is not None:
         dies, stripe, planes = drive["parity"]
         superblock = {"superblock": f"dies={dies},planes={planes}", "parity": f"1/{stripe}"}
-        pages = beside * stripe // (stripe - 1)
     policies = {key: value for key, value in drive["policies"].items() if value is not None}
     if drive.get("streams_file") is not None:
         policies["streams"] = drive["streams_file"]
@@ -49,8 +57,8 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
         **policies,
         **superblock,
         "blocks": drive["blocks"] * together,
-        "pages_per_block": pages // together,
-        "spare": 1 - drive["logical_pages"] / (drive["blocks"] * beside),
+        "pages_per_block": pages_with_parity(drive) // together,
+        "spare": 1 - drive["logical_pages"] / physical,
         "fill": "empty",
         "numbering": "given",
         **length,

@@ -57,7 +57,7 @@ pub(super) fn settings(
         fill: Fill::Empty,
         seed: 5,
         lifespan,
-        blocks_together: parity.map_or(1, |parity| parity.members.dies),
+        blocks_together: parity.map_or(1, |parity| parity.dies),
         ..Layout::new(geometry)
     };
     let victim = Victim::Registered(VictimSpec::parse(victim).expect("registered"));

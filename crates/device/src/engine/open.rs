@@ -266,7 +266,7 @@ impl<'a> Opening<'a> {
         let (media, parts) = (self.media.as_mut(), (&self.zones, now.tag()));
         let syncs = self.durability == Durability::Power;
         repair::mend(media, &self.zones, recovered)?;
-        if self.durability == Durability::Power {
+        if syncs {
             repair::renew(media, parts, recovered)?;
             // What was read is durable before any other place is written.
             media.sync()?;

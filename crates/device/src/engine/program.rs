@@ -7,6 +7,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::{FtlError, FtlErrorKind};
 use flashgc_workload::StreamRanges;
 
+use super::read::on_medium;
 use super::{Drive, PLANE};
 use crate::error::DeviceError;
 use crate::journal::Record;
@@ -92,10 +93,9 @@ impl Drive {
             data: sum,
         };
         self.is_dirty = true;
-        let mut stripes = std::mem::take(&mut self.stripes);
-        let read = |place| self.on_medium(place);
-        let is_whole = stripes.add(&read, (&self.zones, self.tag), ppn, data, &record);
-        self.stripes = stripes;
+        let Self { stripes, media, zones, lost_now, .. } = self;
+        let read = |place| on_medium((media.as_ref(), zones), lost_now, place);
+        let is_whole = stripes.add(&read, (zones, self.tag), ppn, data, &record);
         let written = waited.and_then(|()| match is_whole {
             true => self.stripes.write(self.media.as_mut(), &self.zones, ppn),
             false => Ok(()),

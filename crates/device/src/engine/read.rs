@@ -4,7 +4,8 @@
 use super::Drive;
 use crate::dies::Place;
 use crate::error::DeviceError;
-use crate::layout::PAGE;
+use crate::layout::{PAGE, Zones};
+use crate::media::Media;
 use crate::oob::{self, Oob, Slot};
 use crate::parity::{self, Raw};
 use crate::verify::{Damage, Expected, Pages};
@@ -43,6 +44,20 @@ fn slot_of(records: &[u8], tag: u32, first: u32, ppn: u32) -> Option<Slot> {
     Some(Slot::decode(tag, ppn, bytes))
 }
 
+/// Returns `true` if a page is on a die that is lost; `lost` has `true` for each such die.
+fn is_lost(zones: &Zones, lost: &[bool], place: Place) -> bool {
+    zones.die_of(place).and_then(|die| lost.get(die as usize)).is_some_and(|&is_lost| is_lost)
+}
+
+/// Reads a page of a group from the medium; `None` if that fails, or if its die is lost.
+pub(super) fn on_medium(
+    (media, zones): (&dyn Media, &Zones),
+    lost: &[bool],
+    place: Place,
+) -> Option<Raw> {
+    if is_lost(zones, lost, place) { None } else { parity::read(media, zones, place) }
+}
+
 impl Drive {
     fn pages_of_media(&self) -> Pages<'_> {
         let Self { media, zones, tag, .. } = self;
@@ -71,15 +86,9 @@ impl Drive {
         }
     }
 
-    /// Returns `true` if a die is lost for the command under way.
-    pub(super) fn has_lost(&self, die: u32) -> bool {
-        self.lost_now.get(die as usize).is_some_and(|&is_lost| is_lost)
-    }
-
     /// Returns `true` if the page at `ppn` is on a die that is lost.
     fn is_lost(&self, ppn: u32) -> bool {
-        let offset = self.zones.geometry.place_of(ppn).1;
-        self.zones.parity.is_some_and(|parity| self.has_lost(parity.die(offset)))
+        is_lost(&self.zones, &self.lost_now, Place::Data(ppn))
     }
 
     /// Reads a page of a group, from memory or from the medium; `None` if that fails.
@@ -92,24 +101,7 @@ impl Drive {
             }),
             Place::Parity { block, group } => self.stripes.parity(block, group),
         };
-        in_memory.or_else(|| self.on_medium(place))
-    }
-
-    /// Reads a page of a group from the medium; `None` if that fails, or if its die is lost.
-    pub(super) fn on_medium(&self, place: Place) -> Option<Raw> {
-        let is_lost = match place {
-            Place::Data(ppn) => self.is_lost(ppn),
-            Place::Parity { group, .. } => {
-                self.zones.parity.is_some_and(|parity| self.has_lost(parity.die_of_parity(group)))
-            }
-        };
-        if is_lost { None } else { parity::read(self.media.as_ref(), &self.zones, place) }
-    }
-
-    /// Returns the page at `ppn` as the rest of its group gives it, right or not.
-    fn given_by_group(&self, ppn: u32) -> Option<Raw> {
-        let next = self.blocks[self.zones.geometry.place_of(ppn).0 as usize].next;
-        parity::rebuild(&self.zones, (ppn, next), |place| self.raw(place))
+        in_memory.or_else(|| on_medium((self.media.as_ref(), &self.zones), &self.lost_now, place))
     }
 
     /// Rebuilds `page` from the rest of its group, because its place `ppn` has this damage. Without a
@@ -121,15 +113,10 @@ impl Drive {
         into: &mut [u8],
         damage: &Damage,
     ) -> Result<Oob, DeviceError> {
-        let rebuilt = self.given_by_group(ppn).and_then(|raw| {
-            let slot = Slot::decode(self.tag, ppn, &raw.record);
-            let expected = self.expected(page, ppn);
-            let record = self.pages_of_media().verify(&expected, slot, &raw.bytes).ok()?;
-            into.copy_from_slice(&raw.bytes);
-            Some(record)
-        });
-        match rebuilt {
-            Some(record) => {
+        let (pages, expected) = (self.pages_of_media(), self.expected(page, ppn));
+        match parity::given_by(pages, &expected, |place| self.raw(place)) {
+            Some((raw, record)) => {
+                into.copy_from_slice(&raw.bytes);
                 self.opened.rebuilt += 1;
                 Ok(record)
             }
@@ -152,7 +139,8 @@ impl Drive {
             (Err(error), None) => Err(error),
             (Ok(slot), None) => Ok(marked(slot)),
             (found, Some(_)) => Ok(found.ok().and_then(marked).or_else(|| {
-                let raw = self.given_by_group(ppn)?;
+                let next = self.expected(page, ppn).block.next;
+                let raw = parity::rebuild(&self.zones, (ppn, next), |place| self.raw(place))?;
                 marked(Slot::decode(self.tag, ppn, &raw.record))
             })),
         }
@@ -242,9 +230,11 @@ impl Drive {
         if self.media.read_at(self.zones.oob(window.first), &mut window.records).is_err() {
             window.records.clear();
         }
-        for (offset, record) in (0..).zip(window.records.chunks_mut(oob::BYTES)) {
-            if self.is_lost(window.first + offset) {
-                record.fill(0);
+        if self.lost_now.contains(&true) {
+            for (offset, record) in (0..).zip(window.records.chunks_mut(oob::BYTES)) {
+                if self.is_lost(window.first + offset) {
+                    record.fill(0);
+                }
             }
         }
     }

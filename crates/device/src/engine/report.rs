@@ -97,14 +97,16 @@ pub struct Block {
 impl Report {
     /// Returns the pages of a block, those of its parity included.
     pub fn pages_of_block(&self) -> u64 {
-        let pages = u64::from(self.geometry.pages_per_block());
-        pages + self.stripe.map_or(0, |parts| pages / u64::from(parts - 1))
+        self.with_parity(self.geometry.pages_per_block().into())
     }
 
     /// Returns the pages that were programmed since the drive was made: those of the host, copies, and
     /// the parity of both.
     pub fn programmed_pages(&self) -> u64 {
-        let pages = self.counters.host_pages + self.counters.copied_pages;
+        self.with_parity(self.counters.host_pages + self.counters.copied_pages)
+    }
+
+    fn with_parity(&self, pages: u64) -> u64 {
         pages + self.stripe.map_or(0, |parts| pages / u64::from(parts - 1))
     }
 }
@@ -119,7 +121,7 @@ impl Drive {
         Report {
             uuid,
             geometry: self.zones.geometry,
-            stripe: self.zones.parity.and_then(|parity| parity.members.stripe),
+            stripe: self.zones.parity.map(|parity| parity.parts),
             durability: self.durability,
             counters: self.map.counters(),
             usage: self.copies.now.usage.plus(&self.usage),

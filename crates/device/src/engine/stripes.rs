@@ -98,13 +98,12 @@ impl Stripes {
         let (stripe, of_stripe) = (parity.stripe(offset), parity.pages_per_program);
         let end = (stripe + 1) * of_stripe;
         if growing.end() < end {
-            let is_next = growing.end() == end - of_stripe && !growing.data.is_empty();
-            if !is_next {
+            if growing.end() < end - of_stripe {
                 growing.begin(end - of_stripe);
             }
+            // The stripe may have pages from before the drive was opened.
+            let is_new = offset.is_multiple_of(in_stripe);
             for group in end - of_stripe..end {
-                // The stripe may have pages from before the drive was opened.
-                let is_new = offset.is_multiple_of(in_stripe);
                 let before = || parity_before((zones, parity), (block, offset), group, read);
                 let Raw { bytes, record } = if is_new { Raw::ZEROS } else { before() };
                 growing.data.extend_from_slice(&bytes);
@@ -184,7 +183,7 @@ impl Stripes {
                 growing.write(media, zones, parity.stripe(behind) * parity.pages_per_program)?;
             }
             if behind == zones.geometry.pages_per_block() {
-                self.growing.retain(|growing| growing.block != block);
+                self.forget(block);
             }
         }
         let mut written = self.waiting.swap_remove(index);

@@ -109,7 +109,7 @@ impl Settings {
             text[TOGETHER] = value(i64::from(self.layout.blocks_together));
         }
         if let Some(parity) = self.parity {
-            let (dies, stripe, program) = parity.parts();
+            let (dies, stripe, program) = parity.numbers();
             for (key, number) in [(DIES, dies), (STRIPE, stripe), (PROGRAM, program)] {
                 text[key] = value(i64::from(number));
             }

@@ -6,7 +6,7 @@ use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
-use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, Members, PlacementSpec};
+use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
 use flashgc_timed::tenants::{ClassWeights, Tenant};
 use flashgc_timed::words::Window;
 use flashgc_timed::{Loop, Settings};
@@ -65,8 +65,13 @@ impl Timed {
         times: Option<Times>,
     ) -> Result<TimedPlan, SpecError> {
         let times = times.ok_or_else(without_times)?;
-        let members = Members { dies: config.members().0, stripe: config.stripe() };
-        TimedPlan::new(timed, config.page_size, config.page_buffer()?, members, &times)
+        TimedPlan::new(
+            timed,
+            config.page_size,
+            config.page_buffer()?,
+            config.dies_together(),
+            &times,
+        )
     }
 
     /// Resolves the runs on a drive of this shape that will hold `pages` pages of data.

@@ -5,7 +5,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, PageBuffer,
+    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, Members, PageBuffer,
     PlacementSpec, Scheme, VictimSpec, collectors,
 };
 use flashgc_host::write_back::HintsSpec;
@@ -315,6 +315,11 @@ fn is_whole(scale: &str) -> bool {
     scale == RunConfig::default().scale
 }
 
+/// Reads `1/N`. Returns N.
+fn part(text: &str) -> Option<u32> {
+    text.strip_prefix("1/")?.parse().ok()
+}
+
 /// The largest K of a drive that is 1/K of another.
 const MOST_PARTS: u32 = 1 << 16;
 
@@ -326,7 +331,7 @@ const MOST_PARTS: u32 = 1 << 16;
 pub fn parse_scale(text: &str) -> Result<u32, SpecError> {
     let parts = match text.trim() {
         "1" => Some(1),
-        text => text.strip_prefix("1/").and_then(|parts| parts.parse().ok()),
+        text => part(text),
     };
     parts.filter(|parts| (1..=MOST_PARTS).contains(parts)).ok_or_else(|| {
         SpecError::new(
@@ -352,8 +357,7 @@ pub fn parse_parity(text: &str) -> Result<Option<u32>, SpecError> {
     if text.trim() == NONE {
         return Ok(None);
     }
-    let parts = text.trim().strip_prefix("1/").and_then(|parts| parts.parse().ok());
-    match parts.filter(|parts| (2..=MOST_IN_STRIPE).contains(parts)) {
+    match part(text.trim()).filter(|parts| (2..=MOST_IN_STRIPE).contains(parts)) {
         Some(parts) => Ok(Some(parts)),
         None => Err(SpecError::new(
             format!("parity: found '{text}', expected none, or 1/2 to 1/{MOST_IN_STRIPE}"),
@@ -453,6 +457,11 @@ impl RunConfig {
             (Superblock::Die, Some(timed)) => (1, timed.planes),
         };
         (dies.max(1), planes.max(1))
+    }
+
+    /// Returns the dies that a superblock joins, and the dies of a stripe of its parity.
+    pub(crate) fn dies_together(&self) -> Members {
+        Members { dies: self.members().0, stripe: self.stripe() }
     }
 
     /// Returns the number of blocks in this number of superblocks.

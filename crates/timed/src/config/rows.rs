@@ -6,8 +6,8 @@ use super::hardware::Hardware;
 
 /// The places of the pages of superblocks over several dies.
 ///
-/// [`Members`] says which member has which program. Neighbours lie on different channels: the dies of the drive are taken channel by channel, first the
-/// first of each channel, then the second.
+/// [`Members`] says which member has which program. Neighbours lie on different channels: the dies of
+/// the drive are taken channel by channel, first the first of each channel, then the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
     members: Members,

@@ -65,16 +65,15 @@ def create(
 
 def show_made(name: str, figures: dict[str, Any]) -> None:
     """Print the configuration of a drive."""
+    from flashgc.device.options_of import pages_with_parity
     from flashgc.device.past import in_words
     from flashgc.terminal.render import console, facts, show
 
     out = console()
     together = figures["blocks_together"]
-    pages, parity = figures["pages_per_block"], figures["parity"]
     whole = f"{n(figures['blocks'])} superblocks of {n(together)} blocks"
-    if parity is not None:
-        _, stripe, _ = parity
-        pages = pages * stripe // (stripe - 1)
+    if figures["parity"] is not None:
+        _, stripe, _ = figures["parity"]
         whole += f", {n(together // stripe)} of them parity,"
     rows = [
         ("drive", name),
@@ -83,7 +82,7 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
             f"{format_size(figures['capacity_bytes'])} for the host, of "
             f"{format_size(figures['physical_bytes'])}: "
             f"{whole if together > 1 else n(figures['blocks']) + ' blocks'} of "
-            f"{n(pages // together)} pages of 4 KiB",
+            f"{n(pages_with_parity(figures) // together)} pages of 4 KiB",
         ),
         ("victim", figures["policies"]["victim"]),
         ("placement", figures["policies"]["placement"]),

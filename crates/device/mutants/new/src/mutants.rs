@@ -64,6 +64,10 @@ mutants! {
     ParityOfOpenNotRenewed,
     /// The parity of a stripe to which recovery has moved pages stays as it is.
     ParityOfMovedNotRenewed,
+    /// Recovery does not ask parity for programs of the journal's tail that do not verify.
+    LostNotTakenBack,
+    /// Recovery does not ask parity for damaged pages before it makes that parity anew.
+    TouchedNotRebuilt,
     /// After a failed sync, pages without current data that parity covers are not written again.
     CoveredNotRenewed,
     /// A page is rebuilt with places that were not programmed.
