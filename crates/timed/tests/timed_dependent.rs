@@ -220,3 +220,46 @@ fn think_times_are_divided_and_answers_are_not() {
     };
     assert_eq!(shift(replayed(&settings, &slow, 2.0), first), shift(answers(&fast), first));
 }
+
+/// Replays two threads on a drive with two dies, on which a read takes `read_us`. Returns the
+/// arrival and the answer of each request, in microseconds, in the order of arrival.
+///
+/// In the recording a read takes 50 us. Thread 1 reads page 0 at 0 and, 10 us after the answer, at
+/// 60. Thread 2 reads page 1 at 5 and, 65 us after the answer, at 120.
+fn two_threads(read_us: u64, has_threads: bool) -> Vec<(u64, u64)> {
+    let asked = [(1, 0, 0), (2, 5, 1), (1, 60, 0), (2, 120, 1)];
+    let traced = asked.map(|(thread, time, page)| Request {
+        time_ns: time * US,
+        offset: i64::from(page * PAGE),
+        size: PAGE.into(),
+        op: Op::Read,
+        took_ns: 50 * US,
+        thread: if has_threads { thread } else { 0 },
+        ..Request::default()
+    });
+    let listed = asked.map(|(_, time, page)| request(time * US, Op::Read, page));
+    let hardware = Hardware { channels: 2, read_ns: read_us * US, ..paper_hardware() };
+    let settings = Settings { host: Loop::Dependent, ..settings(hardware) };
+    let layer = layer(&settings, geometry(), "greedy", Fill::Sequential, 2);
+    let requests = Box::new(Listed::new(listed.to_vec()));
+    let drive = TimedDrive::new(settings, layer, requests, Recorder::default()).unwrap();
+    let mut drive = drive.waiting(Waits::of(&traced, 0).unwrap(), 1.0);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    let done = drive.observer().requests.iter();
+    let mut times: Vec<_> = done.map(|one| (one.arrived_ns / US, one.completed_ns / US)).collect();
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn a_thread_waits_for_its_own_answers_on_a_drive_that_is_twice_as_slow() {
+    let recorded = [(0, 50), (5, 55), (60, 110), (120, 170)];
+    assert_eq!(two_threads(50, true), recorded);
+    assert_eq!(two_threads(50, false), recorded);
+    // Computed by hand: the first reads are answered at 100 and 105. Thread 1 thinks for 10 us,
+    // thread 2 for 65 us.
+    assert_eq!(two_threads(100, true), [(0, 100), (5, 105), (110, 210), (170, 270)]);
+    // Without threads, the read at 60 waits for the answer at 55 and thinks for 5 us, and the read
+    // at 120 waits for the answer at 110 and thinks for 10 us.
+    assert_eq!(two_threads(100, false), [(0, 100), (5, 105), (110, 210), (220, 320)]);
+}

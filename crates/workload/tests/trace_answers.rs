@@ -192,3 +192,39 @@ fn requests_are_counted_by_host_and_queue() {
         "{error}"
     );
 }
+
+#[test]
+fn requests_are_counted_by_thread_and_wrong_threads_are_refused_where_they_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let header = "time_us,op,offset_bytes,size_bytes,dev,answer_us,thread";
+    let lines = "1,W,0,4096,0,5,7\n2,R,0,4096,0,,4294967295\n3,F,0,0,0,2,7\n4,D,0,4096,0,1,\n";
+    std::fs::write(&path, format!("{header}\n{lines}")).unwrap();
+    let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
+    let reader = TraceReader::open(&path, &options).unwrap();
+    assert!(reader.declared().fields == Fields::ANSWER.with(Fields::THREAD));
+    let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
+    let found = stat.served.groups["threads"].iter().map(|group| {
+        let [("thread", thread)] = group.keys[..] else { panic!("{group:?}") };
+        (thread, group.tally.requests, group.tally.flushes)
+    });
+    let expected = [(0, 1, 0), (7, 1, 1), (4_294_967_295, 1, 0)];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    // Copies keep threads, in version 8 of the native format.
+    let (native, back) = (folder.path().join("b.flashgc"), folder.path().join("c.csv"));
+    convert(&path, &native, &ConvertOptions::default(), |_| true).unwrap();
+    assert_eq!(std::fs::read(&native).unwrap()[8], 8);
+    assert_eq!(read(&native).0, read(&path).0);
+    convert(&native, &back, &ConvertOptions::default(), |_| true).unwrap();
+    assert_eq!(read(&back).0, read(&path).0);
+    for wrong in ["4294967296", "-1", "main"] {
+        std::fs::write(&path, format!("{header}\n1,W,0,4096,0,5,7\n2,W,0,4096,0,5,{wrong}\n"))
+            .unwrap();
+        let error = TraceReader::open(&path, &options)
+            .and_then(|mut reader| reader.next_block(&mut Vec::new()))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(":3:16: "), "{error}");
+        assert!(error.contains("expected a thread, a number below 2^32, or nothing"), "{error}");
+    }
+}

@@ -266,9 +266,12 @@ fn conversions_keep_streams() {
         "{found}"
     );
     // References to memory have no fields.
-    for (fields, name) in
-        [(Fields::STREAM, "streams"), (Fields::ANSWER, "times of answers"), (Fields::HOST, "hosts")]
-    {
+    for (fields, name) in [
+        (Fields::STREAM, "streams"),
+        (Fields::ANSWER, "times of answers"),
+        (Fields::HOST, "hosts"),
+        (Fields::THREAD, "threads"),
+    ] {
         let (path, declared) = (at("h.pages"), Declared { fields, ..Declared::default() });
         let refused = TraceWriter::create_with(&path, None, PagesOptions::default(), declared);
         assert_eq!(

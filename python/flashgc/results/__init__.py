@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from flashgc.results.ranked import Rank
     from flashgc.results.result import Bytes, Result
     from flashgc.results.timing import Latencies, OverTime, Suspension, TimeShares, Timing
-    from flashgc.results.trace import HostStat, TraceStat
+    from flashgc.results.trace import HostStat, ThreadStat, TraceStat
     from flashgc.results.worst import Worst
 
 __all__ = [
@@ -99,6 +99,7 @@ __all__ = [
     "Swap",
     "SwapConfig",
     "Tenant",
+    "ThreadStat",
     "Throughput",
     "TimeShare",
     "TimeShares",
@@ -134,7 +135,7 @@ __getattr__ = lazily(
         "ranked": "Rank",
         "result": "Bytes Result",
         "timing": "Latencies OverTime Suspension TimeShares Timing",
-        "trace": "HostStat TraceStat",
+        "trace": "HostStat ThreadStat TraceStat",
         "worst": "Worst",
     },
 )

@@ -1,5 +1,6 @@
 //! Replay of a recording by dependences. In the recording a request waited for the answer of an
-//! earlier one; here it arrives after that same answer.
+//! earlier one; here it arrives after that same answer. If the recording knows the thread of a
+//! request, the request waits for answers of its own thread.
 //!
 //! A flush is answered when the drive has done it and when every write that arrived before the
 //! flush is answered. A [live](crate::Live) drive does the same.
@@ -146,11 +147,9 @@ impl Dependent {
     /// Returns a request whose answer flush `number` still waits for. It is an earlier request that
     /// was answered before the flush in the recording, and is not answered yet in this replay.
     fn unanswered_before(&self, number: u64, before: u64, place: u32) -> Option<u64> {
-        let under_way = self.waits.under_way(place);
         let waited = |&number: &u64| {
-            let Some(place) = number.checked_sub(before) else { return true };
-            let place = place as u32;
-            self.waits.wait(place).is_answered && !under_way.contains(&place)
+            let Some(earlier) = number.checked_sub(before) else { return true };
+            self.waits.flush_waited(place, earlier as u32)
         };
         self.open.range(..number).copied().find(waited)
     }

@@ -108,6 +108,7 @@ static ARRIVALS: [ArrivalsInfo; 6] = [
         doc: "The host of a recording that has the times of its answers. A request waits for the request whose \
               answer was the last before it came, and comes as long after that answer as it did then: its \
               think time. A flush also waits for every other request that had been answered when it came. \
+              If the recording has threads, only answers of the same thread count. \
               So a slower drive slows its host down, and is not overloaded. The rate scale divides think times.",
         params: &[],
     },

@@ -5,6 +5,8 @@
 //! time. A flush also waited for all other requests that had been answered when it arrived, because
 //! a host flushes the data it knows to be written. It did not wait for requests that were in
 //! progress then. An answer in the same nanosecond does not count, because no host is that fast.
+//!
+//! If the recording knows the thread of a request, only answers of that thread count.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,6 +28,8 @@ pub struct Wait {
     pub think_ns: u64,
     /// `true` if the request was answered. No request waits for an unanswered request.
     pub is_answered: bool,
+    /// The thread that sent the request; 0 if it is unknown.
+    pub thread: u32,
 }
 
 /// The waits of all requests of a recording. Reads, writes, discards and flushes are numbered from
@@ -49,11 +53,16 @@ impl Waits {
         let mut under_way = FxHashMap::default();
         let mut open: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
         let mut last: Option<(u64, u32)> = None;
+        let mut last_of_threads: FxHashMap<u32, (u64, u32)> = FxHashMap::default();
         let waits = requests.iter().zip(0..).map(|(request, number)| {
             while let Some(&Reverse((at, of))) = open.peek()
                 && at < request.time_ns
             {
                 last = Some((at, of));
+                let thread = requests[of as usize].thread;
+                if thread != 0 {
+                    last_of_threads.insert(thread, (at, of));
+                }
                 open.pop();
             }
             if request.op == Op::Flush {
@@ -63,9 +72,11 @@ impl Waits {
             if is_answered {
                 open.push(Reverse((request.time_ns.saturating_add(request.took_ns), number)));
             }
+            let thread = request.thread;
+            let last = if thread == 0 { last } else { last_of_threads.get(&thread).copied() };
             let begun = last.map_or(origin, |(at, _)| at);
             let think_ns = request.time_ns - begun;
-            Wait { on: last.map(|(_, of)| of), think_ns, is_answered }
+            Wait { on: last.map(|(_, of)| of), think_ns, is_answered, thread }
         });
         let waits: Arc<[Wait]> = waits.collect();
         Some(Self { waits, under_way: Arc::new(under_way) })
@@ -90,10 +101,20 @@ impl Waits {
     pub fn under_way(&self, number: u32) -> &[u32] {
         self.under_way.get(&number).map_or(&[], |numbers| numbers)
     }
+
+    /// Returns `true` if flush `number` waited for request `earlier`, which came before it.
+    pub fn flush_waited(&self, number: u32, earlier: u32) -> bool {
+        let (thread, of) = (self.wait(number).thread, self.wait(earlier));
+        (thread == 0 || thread == of.thread)
+            && of.is_answered
+            && !self.under_way(number).contains(&earlier)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -121,5 +142,67 @@ mod tests {
         assert_eq!(of, expected);
         assert_eq!(waits.under_way(3), [2]);
         assert!(Waits::of(&requests[4..5], 0).is_none());
+    }
+
+    #[test]
+    fn a_request_of_a_thread_waits_for_answers_of_its_thread_alone() {
+        let of = |thread, op, time_ns, took_ns| Request { thread, ..request(op, time_ns, took_ns) };
+        let requests = [
+            of(1, Op::Write, 0, 50),
+            of(2, Op::Write, 5, 50),
+            of(1, Op::Write, 60, 50),
+            of(2, Op::Flush, 120, 9),
+            of(0, Op::Read, 125, 9),
+            of(3, Op::Read, 200, 9),
+        ];
+        let waits = Waits::of(&requests, 0).unwrap();
+        let found: Vec<_> = (0..waits.len())
+            .map(|number| (waits.wait(number).on, waits.wait(number).think_ns))
+            .collect();
+        // Computed by hand: the answers come at 50, 55, 110, 129, 134, 209. The fifth request has
+        // no thread, so the third answer counts. The last request is the first of its thread.
+        let expected =
+            [(None, 0), (None, 5), (Some(0), 10), (Some(1), 65), (Some(2), 15), (None, 200)];
+        assert_eq!(found, expected);
+        assert_eq!([0, 1, 2].map(|earlier| waits.flush_waited(3, earlier)), [false, true, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn waits_are_those_of_a_search_through_all_requests(
+            drawn in prop::collection::vec((0..4u32, any::<bool>(), 0..20u64, 0..90u64), 1..80),
+        ) {
+            let mut time_ns = 0;
+            let requests: Vec<Request> = drawn
+                .into_iter()
+                .map(|(thread, is_flush, gap, took)| {
+                    time_ns += gap;
+                    let took = if took > 80 { Request::UNANSWERED } else { took };
+                    let op = if is_flush { Op::Flush } else { Op::Write };
+                    Request { thread, ..request(op, time_ns, took) }
+                })
+                .collect();
+            let Some(waits) = Waits::of(&requests, 0) else { return Ok(()) };
+            for (at, one) in requests.iter().enumerate() {
+                let answered: Vec<(u64, usize)> = requests[..at]
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, other)| one.thread == 0 || one.thread == other.thread)
+                    .filter(|(_, other)| other.took_ns != Request::UNANSWERED)
+                    .map(|(of, other)| (other.time_ns + other.took_ns, of))
+                    .filter(|&(answer, _)| answer < one.time_ns)
+                    .collect();
+                let last = answered.iter().max();
+                let wait = waits.wait(at as u32);
+                prop_assert_eq!(wait.on, last.map(|&(_, of)| of as u32));
+                prop_assert_eq!(wait.think_ns, one.time_ns - last.map_or(0, |&(answer, _)| answer));
+                if one.op == Op::Flush {
+                    for earlier in 0..at {
+                        let is_answered = answered.iter().any(|&(_, of)| of == earlier);
+                        prop_assert_eq!(waits.flush_waited(at as u32, earlier as u32), is_answered);
+                    }
+                }
+            }
+        }
     }
 }

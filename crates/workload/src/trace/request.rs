@@ -29,6 +29,9 @@ pub struct Request {
     pub took_ns: u64,
     /// The host and the queue from which the request came.
     pub asker: Asker,
+    /// The thread of the host's program that sent the request, by its number in the trace; 0 if the
+    /// thread is unknown.
+    pub thread: u32,
 }
 
 /// A host and one of its queues.
@@ -63,6 +66,7 @@ impl Default for Request {
             stream: NO_STREAM,
             took_ns: Self::UNANSWERED,
             asker: Asker::UNKNOWN,
+            thread: 0,
         }
     }
 }
@@ -99,6 +103,8 @@ impl Fields {
     pub const ANSWER: Self = Self(2);
     /// The host and its queue.
     pub const HOST: Self = Self(4);
+    /// The thread that sent the request.
+    pub const THREAD: Self = Self(8);
 
     /// Returns the fields of both sets.
     #[must_use]
@@ -273,6 +279,32 @@ pub(crate) const FIELDS: &[Field] = &[
         is_replayed: false,
     },
     Field {
+        set: Fields::THREAD,
+        plural: "threads",
+        since: 8,
+        coding: Coding::Number,
+        get: |request| request.thread.into(),
+        set_to: |request, value| request.thread = value as u32,
+        none_of_flush: None,
+        columns: &["thread"],
+        read: |at, request| {
+            at.comma("a comma before the thread")?;
+            let start = at.at;
+            if !matches!(at.peek(), None | Some(b',')) {
+                request.thread = at.small("a thread, a number below 2^32, or nothing")?;
+            }
+            Ok(start)
+        },
+        write: |request, text| {
+            text.push(b',');
+            if request.thread != 0 {
+                put_digits(request.thread.into(), 1, text);
+            }
+        },
+        groups: Some(Groups { name: "threads", keys: &[("thread", 32)], none: 0 }),
+        is_replayed: false,
+    },
+    Field {
         set: Fields::HOST,
         plural: "hosts",
         since: 7,
@@ -334,10 +366,11 @@ pub(crate) const CSV_COLUMNS: &str = "\
     (modified in the host's cache, to be written) or C (clean again, M is taken back) or F \
     (flush, of 0 bytes at 0), offset (bytes), size (bytes), device; perhaps stream (0 to 254; \
     nothing, none or not-set: no stream; short, medium, long, extreme: 1 to 4, as Linux's \
-    write life time hints); before it perhaps the time until the answer (us; nothing: not known), and perhaps the \
+    write life time hints); before it perhaps the time until the answer (us; nothing: not known), \
+    perhaps the thread (a number below 2^32; nothing or 0: not known), and perhaps the \
     number of the queue (0 to 252) and that of the host (0 to 255; 0: not known)";
 pub(crate) const CSV_DETECTION: &str = "\
-    the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with ,answer_us, ,queue,host and ,stream";
+    the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with ,answer_us, ,thread, ,queue,host and ,stream";
 
 /// Linux's write lifetime hints, with the streams that the NVMe driver gave them: the number of the
 /// hint minus 1. Stream 0 was left to writes without a hint.

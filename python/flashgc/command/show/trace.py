@@ -67,6 +67,9 @@ def show_stat(stat: TraceStat) -> None:
     if stat.hosts:
         out.print()
         show_hosts(stat)
+    if stat.threads:
+        out.print()
+        show_threads(stat)
     if stat.streams:
         out.print()
         show_streams(stat)
@@ -99,6 +102,17 @@ def show_hosts(stat: TraceStat) -> None:
     for host in stat.hosts:
         numbers = (host.host, host.queue, n(host.requests), n(host.writes))
         listing.add_row(*map(str, numbers), format_size(host.written_bytes), n(host.flushes))
+    show(out, listing)
+
+
+def show_threads(stat: TraceStat) -> None:
+    """Print the counts of requests by thread."""
+    out = console()
+    names = ("thread", "requests", "writes", "written", "flushes")
+    listing = table(out, [(name, RIGHT) for name in names])
+    for thread in stat.threads:
+        numbers = (str(thread.thread), n(thread.requests), n(thread.writes))
+        listing.add_row(*numbers, format_size(thread.written_bytes), n(thread.flushes))
     show(out, listing)
 
 
