@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flashgc.results import TraceStat, WorkingSets
+from collections.abc import Sequence
+
+from flashgc.results import HostStat, ThreadStat, TraceStat, WorkingSets
 from flashgc.terminal.render import LEFT, RIGHT, console, facts, show, sparkline, table, unicode
 from flashgc.units import format_count as n
 from flashgc.units import format_duration, format_share, format_size, format_time
@@ -66,10 +68,10 @@ def show_stat(stat: TraceStat) -> None:
         show_answers(stat)
     if stat.hosts:
         out.print()
-        show_hosts(stat)
+        show_senders(("host", "queue"), stat.hosts)
     if stat.threads:
         out.print()
-        show_threads(stat)
+        show_senders(("thread",), stat.threads)
     if stat.streams:
         out.print()
         show_streams(stat)
@@ -94,25 +96,15 @@ def show_answers(stat: TraceStat) -> None:
     show(out, listing)
 
 
-def show_hosts(stat: TraceStat) -> None:
-    """Print the counts of requests by host and queue."""
+def show_senders(keys: Sequence[str], senders: Sequence[HostStat | ThreadStat]) -> None:
+    """Print the counts of requests by what sent them, whose numbers are the fields ``keys``."""
     out = console()
-    names = ("host", "queue", "requests", "writes", "written", "flushes")
+    names = (*keys, "requests", "writes", "written", "flushes")
     listing = table(out, [(name, RIGHT) for name in names])
-    for host in stat.hosts:
-        numbers = (host.host, host.queue, n(host.requests), n(host.writes))
-        listing.add_row(*map(str, numbers), format_size(host.written_bytes), n(host.flushes))
-    show(out, listing)
-
-
-def show_threads(stat: TraceStat) -> None:
-    """Print the counts of requests by thread."""
-    out = console()
-    names = ("thread", "requests", "writes", "written", "flushes")
-    listing = table(out, [(name, RIGHT) for name in names])
-    for thread in stat.threads:
-        numbers = (str(thread.thread), n(thread.requests), n(thread.writes))
-        listing.add_row(*numbers, format_size(thread.written_bytes), n(thread.flushes))
+    for sender in senders:
+        numbers = (*(str(getattr(sender, key)) for key in keys), n(sender.requests))
+        written = format_size(sender.written_bytes)
+        listing.add_row(*numbers, n(sender.writes), written, n(sender.flushes))
     show(out, listing)
 
 
