@@ -147,9 +147,9 @@ impl Dependent {
     /// Returns a request whose answer flush `number` still waits for. It is an earlier request that
     /// was answered before the flush in the recording, and is not answered yet in this replay.
     fn unanswered_before(&self, number: u64, before: u64, place: u32) -> Option<u64> {
+        let waited_by = self.waits.waited_by(place);
         let waited = |&number: &u64| {
-            let Some(earlier) = number.checked_sub(before) else { return true };
-            self.waits.flush_waited(place, earlier as u32)
+            number.checked_sub(before).is_none_or(|earlier| waited_by(earlier as u32))
         };
         self.open.range(..number).copied().find(waited)
     }

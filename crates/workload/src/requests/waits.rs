@@ -102,12 +102,14 @@ impl Waits {
         self.under_way.get(&number).map_or(&[], |numbers| numbers)
     }
 
-    /// Returns `true` if flush `number` waited for request `earlier`, which came before it.
-    pub fn flush_waited(&self, number: u32, earlier: u32) -> bool {
-        let (thread, of) = (self.wait(number).thread, self.wait(earlier));
-        (thread == 0 || thread == of.thread)
-            && of.is_answered
-            && !self.under_way(number).contains(&earlier)
+    /// Returns a test of the requests that came before flush `number`: `true` if the flush waited for
+    /// this one.
+    pub fn waited_by(&self, number: u32) -> impl Fn(u32) -> bool {
+        let (thread, under_way) = (self.wait(number).thread, self.under_way(number));
+        move |earlier| {
+            let of = self.wait(earlier);
+            (thread == 0 || thread == of.thread) && of.is_answered && !under_way.contains(&earlier)
+        }
     }
 }
 
@@ -164,7 +166,7 @@ mod tests {
         let expected =
             [(None, 0), (None, 5), (Some(0), 10), (Some(1), 65), (Some(2), 15), (None, 200)];
         assert_eq!(found, expected);
-        assert_eq!([0, 1, 2].map(|earlier| waits.flush_waited(3, earlier)), [false, true, false]);
+        assert_eq!([0, 1, 2].map(waits.waited_by(3)), [false, true, false]);
     }
 
     proptest! {
@@ -199,7 +201,7 @@ mod tests {
                 if one.op == Op::Flush {
                     for earlier in 0..at {
                         let is_answered = answered.iter().any(|&(_, of)| of == earlier);
-                        prop_assert_eq!(waits.flush_waited(at as u32, earlier as u32), is_answered);
+                        prop_assert_eq!(waits.waited_by(at as u32)(earlier as u32), is_answered);
                     }
                 }
             }
