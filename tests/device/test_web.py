@@ -275,15 +275,15 @@ def test_a_request_has_a_length_and_an_idle_connection_a_time(drive: FakeDrive) 
 
 
 def test_idle_viewers_give_their_places_to_new_ones(drive: FakeDrive) -> None:
-    with served(drive, connections=3, useless=0.3) as page:
+    with served(drive, connections=3, useless=2) as page:
         idle = [connected(page) for _ in range(3)]
         time.sleep(0.1)
         with connected(page) as other:
             assert ends(other, 5) == b"", "the others are too new"
-        time.sleep(0.4)
+        time.sleep(2)
         began = time.monotonic()
         assert asked(page, "/stat.json")[0] == 200
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 1.5
         assert ends(idle[0], 5) == b""
         for one in idle:
             one.close()
