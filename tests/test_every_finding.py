@@ -320,6 +320,49 @@ def test_of_eleven_passes_nothing_is_known_and_of_twelve_it_is(tmp_path: Path) -
     assert the("too-few-passes", enough) is None
 
 
+def recording(path: Path, threads: int, apart_us: int, took_us: float) -> str:
+    """A recording of 400 reads, which come one after another and take equally long."""
+    rows = (
+        f"{at * apart_us},R,{4096 * (at % 300)},4096,0,{took_us},{at % 2 + 1 if threads else ''}\n"
+        for at in range(400)
+    )
+    columns = "time_us,op,offset_bytes,size_bytes,dev,answer_us,thread\n"
+    path.write_text(columns + "".join(rows))
+    return str(path)
+
+
+def test_waits_are_guesses_if_a_recording_without_threads_is_replayed_on_another_drive(
+    tmp_path: Path,
+) -> None:
+    def replayed(threads: int, apart_us: int, took_us: float) -> Result:
+        path = recording(tmp_path / "r.csv", threads, apart_us, took_us)
+        given: Given = {**CLOCK, "arrivals": "dependent", "warmup": "0", "channels": 2}
+        del given["requests"], given["blocks"]
+        return flashgc.run(path, fill="sequential", **given)
+
+    def mean(result: Result) -> float:
+        assert result.timing is not None
+        assert result.timing.latency_us.read is not None
+        return result.timing.latency_us.read.mean
+
+    # Two reads are under way at a time, and the drive reads on two dies.
+    slow = replayed(0, 40, 60)
+    one = the("waits-guessed", slow)
+    assert one is not None
+    assert (one.gravity, one.evidence) == (
+        "doubt", {"guessed_share": 1, "response_time": pytest.approx(mean(slow) / 60)},
+    )  # fmt: skip
+    assert not 0.9 < mean(slow) / 60 < 1.1
+    assert f"answers in {mean(slow) / 60:.2f} times the recorded time" in one.claim
+    assert "100% of the requests do not say which thread sent them" in one.claim
+    # The threads are known; the reads do not overlap; the drive answers as the recorded one did.
+    assert the("waits-guessed", replayed(2, 40, 60)) is None
+    assert the("waits-guessed", replayed(0, 80, 60)) is None
+    like = replayed(0, 30, 36)
+    assert 0.9 < mean(like) / 36 < 1.1
+    assert the("waits-guessed", like) is None
+
+
 def stopped(collections: int, **given: object) -> Result:
     """A run that is stopped after ``collections`` picks of its policy."""
     control, asked = flashgc.Control(), [0]

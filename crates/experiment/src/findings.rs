@@ -197,6 +197,12 @@ rules! {
          joined less than 1% of the programs. The factor is an estimate: it takes programs that went together as programs \
          of all planes of the die, and all reads of copies as reads that its planes could share. Nothing is joined on a \
          die while a collection is under way there.";
+    WAITS_GUESSED: "waits-guessed", Doubt, Measured,
+        "The host of a recording may come earlier or later than it would on this drive.",
+        "Requests come dependent, the mean time until the answer of reads and writes differs from the recorded one by \
+         more than a tenth, and more than 1% of the requests have no thread, although requests of the recording \
+         overlap. The 20% are the most that was found with recorded programs of 2 to 16 threads on drives with a \
+         quarter to four times the response times; docs/waits.md has the figures.";
     STREAM_UNMET: "stream-unmet", Doubt, Measured,
         "No write has a stream of the file of streams.",
         "A stream has ranges in the file, and no page write of the measured part lies in them.";

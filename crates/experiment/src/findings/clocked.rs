@@ -6,7 +6,7 @@ use flashgc_timed::{Overload, Suspension};
 
 use super::{
     FEW_ROUNDS, Finding, NO_ERASE, NOTHING_MEASURED, OVERLOAD, PACE_MOVES, PLANES_APART, STARVED,
-    SUSPENDED_NO_MORE, TOO_SHORT, UNSTEADY, WRITES_IN_CACHE, percent,
+    SUSPENDED_NO_MORE, TOO_SHORT, UNSTEADY, WAITS_GUESSED, WRITES_IN_CACHE, percent,
 };
 use crate::steadiness::Drift;
 
@@ -229,4 +229,18 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
         .with("erases", erases)
         .with("joined_erases", 0u64)
         .with("die_time", factor)
+}
+
+/// Returns the finding that the waits of the share `guessed` of a recording's requests are guesses,
+/// and that this drive answers in `times` the recorded time.
+pub(crate) fn waits_guessed(guessed: f64, times: f64) -> Finding {
+    let claim = format!(
+        "the drive answers in {times:.2} times the recorded time, and {} of the requests do not say which thread \
+         sent them: the mean response time and the length of the run may be 20% off, percentiles more",
+        percent(guessed)
+    );
+    Finding::new(WAITS_GUESSED, claim)
+        .hint("a recording that has the threads of its requests, in the column 'thread' of a CSV file")
+        .with("guessed_share", guessed)
+        .with("response_time", times)
 }

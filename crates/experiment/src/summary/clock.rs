@@ -10,7 +10,7 @@ use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, StreamCounts};
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, Hardware, Overload, PowerLimit, Preemption, Refused, Settings, Suspension,
+    ByTenant, Hardware, Loop, Overload, PowerLimit, Preemption, Refused, Settings, Suspension,
     Throughput, TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
@@ -34,6 +34,13 @@ const MOST_APART: f64 = 1.2;
 /// The share of the time that dies are busy, above which their time decides how many requests the
 /// drive completes.
 const LEAST_BUSY: f64 = 0.5;
+
+/// The share by which the mean response time may differ from the recorded one, before it is told
+/// that the waits of a recording's host are guesses.
+const LIKE_RECORDED: f64 = 0.1;
+
+/// The share of requests without a thread below which nothing is said of their waits.
+const FEW_GUESSED: f64 = 0.01;
 
 /// The number of rounds of collections that a test of steadiness needs.
 const FEWEST_ROUNDS: f64 = 20.0;
@@ -241,10 +248,32 @@ impl<'a> ClockPart<'a> {
             return Vec::new();
         }
         let suspended = self.result.suspension.as_ref().and_then(findings::suspended_no_more);
-        [suspended, self.filling.clone(), self.planes_apart(summary)]
+        let waits = self.waits_guessed(summary);
+        [suspended, self.filling.clone(), self.planes_apart(summary), waits]
             .into_iter()
             .flatten()
             .collect()
+    }
+
+    /// Returns the finding that requests of a recording may come at other times than its host would
+    /// send them to this drive.
+    fn waits_guessed(&self, summary: &Summary<'_>) -> Option<Finding> {
+        if self.timed.settings.host != Loop::Dependent {
+            return None;
+        }
+        let resolved = summary.resolved;
+        let requests = resolved.source.requests()?;
+        let waits = requests.waits(resolved.geometry.logical_pages()).ok()?;
+        let LatencyResult { read, write, .. } = &self.result.latency_us;
+        let kinds = [read, write].into_iter().flatten();
+        let (sum, number) = kinds.fold((0.0, 0.0), |(sum, number), kind| {
+            let requests = kind.all.requests as f64;
+            (sum + kind.all.mean * requests, number + requests)
+        });
+        let guessed = f64::from(waits.guessed()) / f64::from(waits.len().max(1));
+        let times = sum / number / waits.mean_us();
+        let is_off = (times - 1.0).abs() > LIKE_RECORDED && guessed > FEW_GUESSED;
+        (is_off && times.is_finite()).then(|| findings::waits_guessed(guessed, times))
     }
 
     /// Returns the finding that operations on the planes of a die came one after another.

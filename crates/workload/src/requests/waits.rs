@@ -39,6 +39,8 @@ pub struct Waits {
     waits: Arc<[Wait]>,
     /// The requests that were in progress when a flush arrived, by the number of the flush.
     under_way: Arc<FxHashMap<u32, Box<[u32]>>>,
+    guessed: u32,
+    mean_us: f64,
 }
 
 impl Waits {
@@ -54,6 +56,7 @@ impl Waits {
         let mut open: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
         let mut last: Option<(u64, u32)> = None;
         let mut last_of_threads: FxHashMap<u32, (u64, u32)> = FxHashMap::default();
+        let mut overlaps = false;
         let waits = requests.iter().zip(0..).map(|(request, number)| {
             while let Some(&Reverse((at, of))) = open.peek()
                 && at < request.time_ns
@@ -65,6 +68,7 @@ impl Waits {
                 }
                 open.pop();
             }
+            overlaps |= !open.is_empty();
             if request.op == Op::Flush {
                 under_way.insert(number, open.iter().map(|&Reverse((_, of))| of).collect());
             }
@@ -79,7 +83,32 @@ impl Waits {
             Wait { on: last.map(|(_, of)| of), think_ns, is_answered, thread }
         });
         let waits: Arc<[Wait]> = waits.collect();
-        Some(Self { waits, under_way: Arc::new(under_way) })
+        let guessed = match overlaps {
+            true => waits.iter().filter(|wait| wait.thread == 0).count() as u32,
+            false => 0,
+        };
+        let answered = requests.iter().filter(|request| {
+            matches!(request.op, Op::Read | Op::Write) && request.took_ns != Request::UNANSWERED
+        });
+        let (sum, number) = answered.fold((0u128, 0u32), |(sum, number), request| {
+            (sum + u128::from(request.took_ns), number + 1)
+        });
+        let mean_us = sum as f64 / f64::from(number.max(1)) / 1e3;
+        Some(Self { waits, under_way: Arc::new(under_way), guessed, mean_us })
+    }
+
+    /// Returns the number of requests whose wait is a guess: nothing says which thread sent them,
+    /// and the recording has requests that arrived before the answers of others. On a drive with
+    /// other response times they may come earlier or later than the recorded program would send
+    /// them.
+    pub fn guessed(&self) -> u32 {
+        self.guessed
+    }
+
+    /// Returns the mean time until the answer of the recorded reads and writes, in microseconds; 0
+    /// if none was answered.
+    pub fn mean_us(&self) -> f64 {
+        self.mean_us
     }
 
     /// Returns the number of requests with waits.
@@ -143,6 +172,9 @@ mod tests {
             [(None, 0), (None, 100), (Some(1), 10), (Some(0), 100), (Some(0), 300), (Some(2), 390)];
         assert_eq!(of, expected);
         assert_eq!(waits.under_way(3), [2]);
+        // All six are without a thread. The three writes and the last read took 1510 ns in all.
+        assert_eq!((waits.guessed(), waits.mean_us()), (6, 1.510 / 4.0));
+        assert_eq!(Waits::of(&requests[1..3], 1000).unwrap().guessed(), 0, "one after the other");
         assert!(Waits::of(&requests[4..5], 0).is_none());
     }
 
@@ -166,6 +198,7 @@ mod tests {
         let expected =
             [(None, 0), (None, 5), (Some(0), 10), (Some(1), 65), (Some(2), 15), (None, 200)];
         assert_eq!(found, expected);
+        assert_eq!(waits.guessed(), 1, "the fifth");
         assert_eq!([0, 1, 2].map(waits.waited_by(3)), [false, true, false]);
     }
 
