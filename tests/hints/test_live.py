@@ -181,7 +181,7 @@ def test_a_study_goes_on_where_it_was_stopped(
     assert [row.verdict for row in outcome.rows if "CB" in row.label] == [Verdict.NOT_RUN] * 2
     # The micro-benchmark, with hints from the page cache.
     state = image.made(SMALL, "micro-6", tmp_path / "micro", Pace(show, _core.Control()))
-    # If the kernel writes back at once, few pages get a hint. If other programs have the processors,
+    # If the kernel writes back at once, few pages get a hint. If other programs use the processors,
     # the drive knows few of the dirty pages. That hardly happens five times.
     for repeat in range(5):
         pace = Pace(show, _core.Control())
