@@ -1,20 +1,24 @@
 """The combinations of options that a drive refuses, tried one by one.
 
 It writes ``docs/reference/refusals.md``. On a small drive of each kind it tries each option alone,
-and then each pair of accepted options.
+and then each pair of accepted options. Each drive is written until it collects, and its state is
+checked at the end: simulated drives by the engine, if that is compiled with assertions, and stored
+drives by ``flashgc device check``.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from flashgc import ConfigError
+from flashgc import ConfigError, DriveError, _core
 from flashgc.device.making import plan
+from flashgc.device.past import Past
 from flashgc.execution import simulate
 from flashgc.experiment import experiment
 from flashgc.options import find, several
@@ -44,6 +48,7 @@ FEATURES: tuple[Options, ...] = (
     {"superblock": "dies=4,planes=1"},
     {"parity": "1/4", "superblock": "dies=4,planes=1"},
     {"program": "one-shot:pages=2"},
+    {"scale": "1/2", "blocks": "128", "pages_per_block": "512"},
     {"wear_levelling": "static:threshold=50,interval=10"},
     {"endurance": "1000"},
     {"host_cache": "page-cache:size=64KiB"},
@@ -66,10 +71,15 @@ FEATURES: tuple[Options, ...] = (
 )
 
 SHAPE: Options = {"blocks": 256, "pages_per_block": 32, "spare": "30%"}
-#: A recording with the times of answers: sequential writes, with a flush after every four.
+#: The writes of a run. Collections begin before 2,458 pages are written; with small units, or on
+#: the drive that is scaled, before 9,830; with both, before 39,322.
+WRITES, MANY_WRITES, MOST_WRITES = 4_000, 12_000, 42_000
+#: A recording with the times of answers: writes to 2048 pages, with a flush after every four.
 RECORDING = "time_us,op,offset_bytes,size_bytes,dev,answer_us\n" + "".join(
-    f"{1000 * at},F,0,0,0,300\n" if at % 5 == 4 else f"{1000 * at},W,{4096 * at},4096,0,700\n"
-    for at in range(40)
+    f"{1000 * at},F,0,0,0,300\n"
+    if at % 5 == 4
+    else f"{1000 * at},W,{4096 * (at * 7919 % 2048)},4096,0,700\n"
+    for at in range(6_000)
 )
 TIMES = "read=60us,program=800us,erase=1.5ms,transfer=20us"
 
@@ -83,27 +93,44 @@ def _typed(options: Options) -> tuple[dict[str, dict[str, Any]], dict[str, str]]
 
 
 def _simulated(options: Options) -> None:
-    values, places = _typed({**SHAPE, **options, "warmup": "0"})
-    simulate(experiment(values, places), places=places)
+    """Runs a simulated drive, which audits its state if the engine has assertions."""
+    values, places = _typed({**SHAPE, **options, "warmup": "0", "jobs": "1"})
+    done = simulate(experiment(values, places), places=places)
+    for result in done.results:
+        assert result["erases"] > 0, f"no collection: {options}"
+
+
+def _writes(options: Options) -> int:
+    return (WRITES, MANY_WRITES, MOST_WRITES)[len(options.keys() & {"scale", "mapping_unit"})]
 
 
 def _counting(options: Options) -> None:
     # FAST has its own log blocks and takes no frontier. Runs of memory references end by requests.
     own = str(options.get("mapping")).startswith("fast")
     usual: Options = {} if own else {"frontier": "pool:low=2"}
-    length: Options = {"requests": 10} if "vm_page_cache" in options else {"writes": "10"}
+    length: Options = (
+        {"requests": 50_000} if "vm_page_cache" in options else {"writes": str(_writes(options))}
+    )
     _simulated({**usual, **options, **length})
 
 
 def _timed(options: Options) -> None:
     dies = 4 if options.keys() & {"superblock", "power_limit"} else 1
-    _simulated({**options, "kind": "timed", "dies": dies, "requests": 10, "times": TIMES})
+    length = _writes(options)
+    _simulated({**options, "kind": "timed", "dies": dies, "requests": length, "times": TIMES})
 
 
 def _stored(options: Options) -> None:
-    values, places = _typed({**SHAPE, **options})
+    """Makes a stored drive, overwrites it, and checks its data."""
+    values, places = _typed({**SHAPE, **options, "blocks": 160, "pages_per_block": 8})
     with tempfile.TemporaryDirectory() as folder:
-        plan(values, places).create(Path(folder) / "drive.flash")
+        file = Path(folder) / "drive.flash"
+        plan(values, places).create(file)
+        done = Past(times=2).give(file)
+        report = json.loads(_core.device_check(file, False, None, None))
+    assert done["erases"] > 0, f"no collection: {options}"
+    faults = ("damaged", "disagree", "rebuilt", "parity_wrong")
+    assert not any(report[fault] for fault in faults), f"{options}: {report}"
 
 
 #: For each kind of drive, a function that makes one with the options and uses it.
@@ -123,7 +150,7 @@ def _name(options: Options) -> str:
 def _reason(use: Callable[[Options], None], options: Options) -> str | None:
     try:
         use(options)
-    except ConfigError as error:
+    except (ConfigError, DriveError) as error:
         return str(error)
     return None
 
@@ -186,8 +213,9 @@ def page() -> str:
         GENERATED,
         "",
         f"A test tries {len(FEATURES)} options on a small drive of each kind, alone and in pairs. "
-        "It writes down what the drive refuses, and in which words. All other pairs of options "
-        "that the drive takes work. Not tried are pairs that give one option two values.",
+        "It writes down what the drive refuses or cannot do for long, and in which words. With all "
+        "other pairs of options that the drive takes, it collects, and its state is right at the "
+        "end. Not tried are pairs that give one option two values.",
     ]
     for drive, refused in by_drive.items():
         alone = [(first, why) for first, other, why in refused if other is None]

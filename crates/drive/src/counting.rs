@@ -46,6 +46,12 @@ pub trait Drive: State + Send {
     /// Executes at most one batch of commands, and none beyond `target`. Returns `false` when there
     /// is nothing more to do.
     fn step(&mut self, target: Extent) -> Result<bool, DriveError>;
+
+    /// Checks every invariant of the drive; the text says which does not hold. O(physical pages).
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    fn audit(&mut self) -> Result<(), String>;
 }
 
 impl Drive for CountingDrive {
@@ -79,6 +85,10 @@ impl Drive for CountingDrive {
 
     fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         self.step(target)
+    }
+
+    fn audit(&mut self) -> Result<(), String> {
+        self.layer.audit()
     }
 }
 

@@ -239,4 +239,8 @@ impl Drive for SwapDrive {
         self.batch = batch;
         Ok(result.map(|()| true)?)
     }
+
+    fn audit(&mut self) -> Result<(), String> {
+        self.audit()
+    }
 }

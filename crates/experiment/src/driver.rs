@@ -120,6 +120,14 @@ impl Driver {
         }
     }
 
+    /// Checks every invariant of the drive; the text says which does not hold. O(physical pages).
+    pub(crate) fn audit(&mut self) -> Result<(), String> {
+        match self {
+            Self::Counting(drive, _) => drive.audit(),
+            Self::Clocked(clock) => clock.drive.audit(),
+        }
+    }
+
     pub(crate) fn counters(&mut self) -> Counters {
         match self {
             Self::Counting(drive, _) => drive.layer().counters(),

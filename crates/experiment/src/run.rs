@@ -418,6 +418,8 @@ impl Run {
 
     /// Frees the drive and returns the figures of the run. The run cannot continue afterwards.
     pub(crate) fn finish(mut self, resolved: &Resolved) -> Remains {
+        // With assertions, as in the tests, every run is audited.
+        debug_assert_eq!(self.driver.audit(), Ok(()));
         let warmup = match &resolved.plan.rule {
             Some(rule) => {
                 let passes = rule.warmup_of(self.rounds as usize);

@@ -111,6 +111,14 @@ impl Simulated {
         }
     }
 
+    /// Checks every invariant of the maps; the text says which does not hold. O(physical pages).
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    pub fn audit(&mut self) -> Result<(), String> {
+        both!(self, drive => drive.audit())
+    }
+
     /// Returns the simulated time in nanoseconds since the start.
     pub fn now(&self) -> u64 {
         both!(self, drive => drive.now())

@@ -105,7 +105,10 @@ pub fn most_in_a_row(geometry: &Geometry) -> u64 {
 /// The error of a drive that has written `most` translation pages in a row.
 pub fn endless(most: u64) -> FtlError {
     FtlError::no_space(format!(
-        "{most} translation pages in a row were written because collections moved pages"
+        "{most} translation pages in a row were written because collections moved pages, so collections fill what \
+         they free; hint: {}, or {} with more entries in memory",
+        choice("victim", "greedy"),
+        choice("mapping", "dftl")
     ))
 }
 
