@@ -164,7 +164,8 @@ class Keywords(TypedDict, total=False):
     long the flash was busy. For example read=60us,program=800us,erase=1.5ms,transfer=20us.
     """
     fill: str | None
-    """State of the drive before the run: sequential, random, empty. [default: sequential]"""
+    """State of the drive before the run: sequential, random, steady, empty. [default: sequential]
+    """
     device: str | None
     """Preset of a drive: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc, consumer,
     micron-7450-max, micron-7450-pro. It gives values to options that you do not set; see flashgc

@@ -48,6 +48,7 @@ FEATURES: tuple[Options, ...] = (
     {"superblock": "dies=4,planes=1"},
     {"parity": "1/4", "superblock": "dies=4,planes=1"},
     {"program": "one-shot:pages=2"},
+    {"fill": "steady"},
     {"scale": "1/2", "blocks": "128", "pages_per_block": "512"},
     {"wear_levelling": "static:threshold=50,interval=10"},
     {"endurance": "1000"},

@@ -208,7 +208,7 @@ impl Resolved {
     pub(crate) fn draws(&self) -> bool {
         self.victim.as_ref().is_some_and(Victim::draws)
             || self.allocation.draws()
-            || self.fill == Fill::Random
+            || matches!(self.fill, Fill::Random | Fill::Steady)
             || self.lifespan.is_some()
             || self.host.is_some()
     }

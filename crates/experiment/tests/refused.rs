@@ -256,6 +256,12 @@ const RELATIONS: &[Relation] = &[
         remedies: &[&[("fill", "sequential")], &[("fill", "empty")]],
     },
     Relation {
+        given: &[("mapping", "fast:log_blocks=4"), ("fill", "steady")],
+        said: "{!fill} steady does not go with {mapping=fast}, which keeps the pages of a data block in order; \
+               hint: {fill=sequential}, or {fill=empty}",
+        remedies: &[&[("fill", "sequential")], &[("fill", "empty")]],
+    },
+    Relation {
         given: &[
             ("mapping", "fast:log_blocks=4"),
             ("wear_levelling", "static:threshold=50,interval=10"),

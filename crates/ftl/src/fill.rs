@@ -12,13 +12,20 @@ pub enum Fill {
     Sequential,
     /// Every logical page on a physical page drawn at random, the other pages invalid.
     Random,
+    /// The steady state of uniform writes: all pages are on flash, the blocks written last have
+    /// the most of them, and the other places hold old data.
+    Steady,
     /// Nothing written: a new drive.
     Empty,
 }
 
 impl Fill {
-    const NAMES: [(&'static str, Self); 3] =
-        [("sequential", Self::Sequential), ("random", Self::Random), ("empty", Self::Empty)];
+    const NAMES: [(&'static str, Self); 4] = [
+        ("sequential", Self::Sequential),
+        ("random", Self::Random),
+        ("steady", Self::Steady),
+        ("empty", Self::Empty),
+    ];
 
     /// The names that people type for the initial states.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -31,7 +38,7 @@ impl Fill {
         match self {
             Self::Empty => blocks,
             Self::Sequential => blocks - promised,
-            Self::Random => kept,
+            Self::Random | Self::Steady => kept,
         }
     }
 

@@ -44,7 +44,7 @@ fn for_each_policy(check: impl Fn(&str, Frontier)) {
 #[test]
 fn the_audit_holds_after_many_collections() {
     for_each_policy(|policy, frontier| {
-        for fill in [Fill::Sequential, Fill::Random, Fill::Empty] {
+        for fill in [Fill::Sequential, Fill::Random, Fill::Steady, Fill::Empty] {
             let mut layer = layer(policy, frontier, fill);
             layer.audit().unwrap_or_else(|why| panic!("{policy} {frontier} {fill}: {why}"));
             let pages = layer.geometry().logical_pages();

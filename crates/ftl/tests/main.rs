@@ -20,6 +20,7 @@ mod placement;
 mod reference;
 mod schemes;
 mod slc;
+mod steady;
 mod stepwise;
 mod told;
 mod zombies;

@@ -102,7 +102,7 @@ class Config:
     victim: str
     #: The spec of the write frontier; ``none`` if the mapping has its own.
     frontier: str
-    #: The initial contents of the drive: ``sequential``, ``random``, ``empty``.
+    #: The initial contents of the drive: ``sequential``, ``random``, ``steady``, ``empty``.
     fill: str
     #: The spec of the workload, or the path of a trace.
     workload: str

@@ -170,10 +170,11 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     LogWindow::parse(params.text("window"))?;
     let name = params.owner();
     refuse_if!(
-        layout.fill == Fill::Random,
+        matches!(layout.fill, Fill::Random | Fill::Steady),
         format!("{}, or {}", choice("fill", "sequential"), choice("fill", "empty")),
-        "{} random does not go with {}, which keeps the pages of a data block in order",
+        "{} {} does not go with {}, which keeps the pages of a data block in order",
         subject("fill"),
+        layout.fill,
         choice("mapping", name)
     );
     refuse_if!(

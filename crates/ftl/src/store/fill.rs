@@ -1,6 +1,9 @@
 //! Preconditioning: contents of the planes before the first host write. Each plane gets the pages
 //! that `home` gives it.
 
+use flashgc_base::rng::Stream;
+
+use super::steady::{self, shuffle};
 use super::{Active, HOST, PageStore};
 use crate::blocks::BlockId;
 use crate::fill::Fill;
@@ -18,7 +21,8 @@ impl<P: VictimPolicy> PageStore<P> {
                 (0..planes.planes).for_each(|plane| self.release(planes, plane, 0));
             }
             Fill::Sequential => self.fill_sequential(planes),
-            Fill::Random => self.fill_random(planes),
+            Fill::Random => self.fill_all(planes, |slots, _, rng| shuffle(slots, rng)),
+            Fill::Steady => self.fill_all(planes, steady::spread),
         }
     }
 
@@ -51,8 +55,10 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Puts every page on a place drawn at random; the other places are dead.
-    fn fill_random(&mut self, planes: &PlaneLayout) {
+    /// Puts every page on the place that `spread` gives it; the other places are dead. `spread`
+    /// takes the slots of a plane, in the order in which blocks were written, with the pages of
+    /// the plane in front, and the number of these pages.
+    fn fill_all(&mut self, planes: &PlaneLayout, spread: impl Fn(&mut [u32], usize, &mut Stream)) {
         let b = self.tables.geometry.pages_per_block() as usize;
         let blocks_per_plane = self.tables.blocks_per_plane;
         let has_pool = planes.layout.frontier.has_pool();
@@ -71,11 +77,8 @@ impl<P: VictimPolicy> PageStore<P> {
         for plane in 0..planes.planes {
             let first = plane as usize * blocks_per_plane as usize * b;
             let slots = &mut self.tables.reverse[first..][..used as usize * b];
-            // The shuffle of Fisher and Yates.
             let mut rng = planes.stream(plane, "fill");
-            for index in (1..slots.len()).rev() {
-                slots.swap(index, rng.below(index as u32 + 1) as usize);
-            }
+            spread(slots, filled[plane as usize] as usize, &mut rng);
             for block in 0..used {
                 for offset in 0..b {
                     let page = self.tables.reverse[first + block as usize * b + offset];

@@ -20,6 +20,7 @@ mod plane;
 mod slc;
 mod sorted;
 mod sorting;
+mod steady;
 mod tables;
 mod zombies;
 
