@@ -241,7 +241,8 @@ impl<'a> ClockPart<'a> {
             return Vec::new();
         }
         let suspended = self.result.suspension.as_ref().and_then(findings::suspended_no_more);
-        [suspended, self.filling.clone(), self.planes_apart(summary)]
+        let lost = self.result.failures.as_ref().and_then(findings::reads_lost);
+        [suspended, lost, self.filling.clone(), self.planes_apart(summary)]
             .into_iter()
             .flatten()
             .collect()
@@ -343,6 +344,11 @@ fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
             let counts = Counts::sum(runs.iter().map(|run| run.power)).unwrap_or_default();
             PowerLimit::new(limit, &counts, dies, ns)
         }),
+        failures: timed
+            .settings
+            .details
+            .failures
+            .map(|_| Counts::sum(runs.iter().map(|run| run.failures)).unwrap_or_default()),
         slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
         tenants: (!timed.tenants.is_empty()).then(|| {
             ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
