@@ -168,6 +168,14 @@ def waiting(result: Result) -> tuple[list[str], dict[str, float]]:
     return [f"{writes} writes waited"], {"writes": writes}
 
 
+def lost(result: Result) -> tuple[list[str], dict[str, float]]:
+    assert result.timing is not None
+    counts = result.timing.failures
+    assert counts is not None
+    texts = [f"{counts.lost} of {counts.failed} page reads that failed could not be rebuilt"]
+    return texts, {"lost": counts.lost, "failed": counts.failed, "reads": counts.reads}
+
+
 def filled(result: Result) -> tuple[list[str], dict[str, float]]:
     # The cache is empty at first and full at the end. It holds a page until its program ends, and
     # the single plane runs one program at a time.
@@ -251,6 +259,12 @@ CASES = [
     Case("starved", "note", {**CLOCK, "preemption": "pgc"}, {"preemption": "none"}, waiting,
          rule=lambda result: waiting(result)[1]["writes"] > 0),
     Case("writes-in-cache", "doubt", {**CLOCK, "write_cache": 301}, {"write_cache": 300}, filled),
+    # Of 1500 reads about 150 fail. Each is lost with a probability of 1 - 0.9^3.
+    Case("reads-lost", "note",
+         {**CLOCK, "dies": 4, "superblock": "dies=4,planes=1", "parity": "1/4",
+          "read_failures": "0.1", "warmup": "3x"},
+         {"read_failures": "0"}, lost, "uniform:read=0.5",
+         rule=lambda result: lost(result)[1]["lost"] > 0),
     Case("planes-apart", "doubt", {**CLOCK, "planes": 2, "multi_plane": "yes",
                                    "arrivals": "closed:threads=1"},
          {"superblock": "die", "multi_plane": "no"}, apart),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -457,6 +458,35 @@ def test_a_limit_of_power_is_shown_with_the_waits_for_it(command: Command) -> No
     assert " of the dies' time" in line
     none = command("run", *flags, "4")
     assert "limit dies=4, reached 0% of the time\n" in none.stdout
+
+
+def test_reads_that_fail_are_counted_and_shown(command: Command) -> None:
+    wide: dict[str, Any] = {"dies": 4, "superblock": "dies=4,planes=1", "parity": "1/4"}
+    load: dict[str, Any] = {**SMALL, **wide, "requests": 20_000}
+    without = flashgc.run("uniform:read=1", **load).timing
+    assert without is not None
+    assert without.failures is None
+    failing = flashgc.run("uniform:read=1", read_failures="0.1", **load).timing
+    assert failing is not None
+    counts = failing.failures
+    assert counts is not None
+    assert math.isclose(counts.failed / counts.reads, 0.1, rel_tol=0.1)
+    assert counts.others_read == 3 * counts.failed
+    assert math.isclose(counts.lost / counts.failed, 1 - 0.9**3, rel_tol=0.1)
+    # The drive is nearly idle. A rebuild takes 25 us, and three transfers of 10 us on one bus.
+    added = failing.latency_us.all.mean - without.latency_us.all.mean
+    assert math.isclose(added, 0.1 * (25 + 3 * 10), rel_tol=0.15)
+    flags = [*FLAGS, "--dies", "4", "--superblock", "dies=4,planes=1", "--requests", "500"]
+    flags += ["--workload", "uniform:read=0.5", "--read-failures", "0.2"]
+    made = command("run", *flags, "--parity", "1/4")
+    line = next(line for line in made.stdout.splitlines() if line.startswith("failed reads "))
+    assert re.search(r"\d+ pages read, \d+ reads failed, .* read to rebuild, \d+ lost$", line)
+    assert re.search(
+        r"warning: \d+ of \d+ page reads that failed could not be rebuilt", made.stderr
+    )
+    refused = command("run", *flags)
+    assert refused.returncode == 2
+    assert "--read-failures needs --parity: without it nothing on the flash" in refused.stderr
 
 
 def test_the_limit_of_suspensions_is_shown_and_told_when_it_is_reached(command: Command) -> None:

@@ -215,6 +215,12 @@ class Keywords(TypedDict, total=False):
     read from age T of the data on, and one more for every S after that. most=20: at most 20 extra
     reads. For example from=1000,every=500.
     """
+    read_failures: str | None
+    """Probability with which the read of a flash page fails, for each read of the host or of a map
+    on flash. The other dies of the stripe (parity) then read their pages, and the read is over when
+    these are there. If one of them fails too, the data are lost, and the result counts it. Reads of
+    collections and of partial writes do not fail. For example 1e-4.
+    """
     host_bandwidth: str | None
     """Bandwidth of the link to the host, in each direction. The data of a write cross it before the
     drive works on them; the data of a read cross it after. For example 3.5GB/s.

@@ -64,6 +64,7 @@ FEATURES: tuple[Options, ...] = (
     {"write_pacing": "yes", "preemption": "pgc", "gc_low": "3"},
     {"cache_commands": "yes"},
     {"power_limit": "dies=2"},
+    {"read_failures": "1e-4", "parity": "1/4", "superblock": "dies=4,planes=1"},
     {"idle": "below=4,after=1ms"},
     {"gc_hard": "1"},
     {"flush_after": "1ms", "mapping_unit": "1KiB"},

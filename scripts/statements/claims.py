@@ -257,6 +257,12 @@ def suspended_no_more(case: Case) -> Iterator[str]:
             yield "suspended-no-more is not said"
 
 
+def reads_lost(case: Case) -> Iterator[str]:
+    """The finding is present if the result counts a lost read."""
+    failures = case.result.timing and case.result.timing.failures
+    yield from _equal(case, "reads-lost", bool(failures and failures.lost))
+
+
 def writes_in_cache(case: Case) -> Iterator[str]:
     """If the finding is present, the write cache can hold at least a tenth of the writes."""
     size = int(case.given.get("write_cache", 0))
@@ -322,5 +328,5 @@ STOPPED_CHECKS: tuple[Check, ...] = (interrupted,)
 CHECKS: tuple[Check, ...] = (
     nothing_measured, identical_runs, too_short, no_erase, short_warm_up, few_blocks,
     spare_kept_erased, burst, overload, unsteady, steady, large_enough, only_replays, interrupted,
-    few_rounds, suspended_no_more, writes_in_cache, ranking,
+    few_rounds, suspended_no_more, reads_lost, writes_in_cache, ranking,
 )  # fmt: skip

@@ -186,6 +186,9 @@ rules! {
         "Requests waited for the end of erases or programs that were suspended no more.",
         "A request came that would have suspended an erase or a program, had that not been suspended the most \
          times, or for the longest time, that are allowed.";
+    READS_LOST: "reads-lost", Note, Measured,
+        "Reads that failed could not be rebuilt: their data are lost.",
+        "A read of the host failed, and so did the read of another page of its stripe that was to rebuild it.";
     WRITES_IN_CACHE: "writes-in-cache", Doubt, Measured,
         "Many writes only filled the write cache: their times are the cache's, not the flash's.",
         "At the end of the measured part the write cache holds more pages than at its beginning, by more than a \

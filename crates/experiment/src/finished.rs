@@ -7,7 +7,7 @@ use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
 use flashgc_timed::{
-    CollectionResult, Meter, Overload, PowerCounts, SlcCounts, Totals, Utilisation,
+    CollectionResult, FailureCounts, Meter, Overload, PowerCounts, SlcCounts, Totals, Utilisation,
 };
 
 use crate::counted::Counted;
@@ -110,6 +110,8 @@ pub(crate) struct Timings {
     pub(crate) utilisation: Utilisation,
     /// The counts of power in the measured part; 0 without a limit.
     pub(crate) power: PowerCounts,
+    /// The counts of reads that fail in the measured part; 0 if none can.
+    pub(crate) failures: FailureCounts,
     /// The nanoseconds of the measured part.
     pub(crate) ns: u64,
     /// The requests completed in the measured part.

@@ -20,8 +20,8 @@ use flashgc_timed::metrics::latency::{Figures, LatencyResult, SideLatency, TimeS
 use flashgc_timed::metrics::series::{SeriesResult, SideSeries};
 use flashgc_timed::tenants::KEYS;
 use flashgc_timed::{
-    CollectionResult, HeldResult, OperationResult, Overload, PowerLimit, SlcCounts, Suspension,
-    TenantResult, Throughput, TimedResult, Utilisation, WorstResult,
+    CollectionResult, FailureCounts, HeldResult, OperationResult, Overload, PowerLimit, SlcCounts,
+    Suspension, TenantResult, Throughput, TimedResult, Utilisation, WorstResult,
 };
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
@@ -120,6 +120,7 @@ fn counts() -> Value {
         named::<Swapping>("SwapCounts"),
         named::<CollectionResult>("Collecting"),
         named::<SlcCounts>("Slc"),
+        named::<FailureCounts>("ReadFailures"),
     ])
 }
 

@@ -150,6 +150,7 @@ fn timed() -> Vec<RunConfig> {
                 (clock.channels, clock.dies) = (2, 2);
                 clock.arrivals = Some("closed:threads=64".into());
                 clock.preemption = "suspend".into();
+                clock.read_failures = Some("0.1".into());
             })
         },
         RunConfig {

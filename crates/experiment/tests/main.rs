@@ -2,6 +2,7 @@
 
 mod against_models;
 mod checkpoint;
+mod failures;
 mod honesty;
 mod hosts;
 mod input;

@@ -434,6 +434,15 @@ const RELATIONS: &[Relation] = &[
         remedies: &[&[("copy_back", "no")], &[("preemption", "pgc")]],
     },
     Relation {
+        given: &[("kind", "timed"), ("read_failures", "1e-4")],
+        said: "{!read_failures} needs {parity}: without it nothing on the flash can rebuild a page whose read \
+               fails; hint: {parity=1/4} and a {superblock} over several dies, or leave {read_failures} out",
+        remedies: &[
+            &[("dies", "4"), ("superblock", "dies=4,planes=1"), ("parity", "1/4")],
+            &[("read_failures", "")],
+        ],
+    },
+    Relation {
         given: &[("kind", "timed"), ("write_pacing", "yes"), ("gc_low", "3")],
         said: "{!write_pacing} needs preemption pgc or suspend, found {preemption=none}: paced writes go between \
                the steps of a collection; hint: {preemption=pgc}, or {write_pacing=no}",

@@ -55,7 +55,7 @@ fn resolve(config: &RunConfig) -> Result<Resolved, String> {
     Resolved::new(config, source(config), None).map_err(|error| error.to_string())
 }
 
-fn run(config: &RunConfig) -> RunResult {
+pub fn run(config: &RunConfig) -> RunResult {
     let resolved = resolve(config).unwrap();
     simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }

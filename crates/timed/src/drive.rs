@@ -473,6 +473,7 @@ impl<O: Observer> TimedDrive<O> {
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);
         totals.power = self.scheduler.power_until(now);
+        totals.failures = self.scheduler.failures();
         totals
     }
 

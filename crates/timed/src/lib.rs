@@ -79,17 +79,17 @@ mod testing;
 pub use channels::{Channels, are_apart};
 pub use config::{
     Collecting, Counted, Details, Hardware, HostLink, Idle, Loop, Order, Placement, Preemption,
-    ReadRetry, Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit, notation,
-    parse_bandwidth, parse_slc, parse_slc_times, words,
+    ReadFailures, ReadRetry, Scheduling, Settings, Slc, SlcPlan, Superblock, Suspend, Unit,
+    notation, parse_bandwidth, parse_slc, parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
 pub use front::{Lines, Shape};
 pub use live::{Done, Live};
 pub use measure::{
-    ByTenant, CollectionCounts, CollectionResult, HeldResult, MOST_COLLECTIONS, MOST_OPERATIONS,
-    Meter, OperationResult, Overload, PowerCounts, PowerLimit, Refused, SlcCounts, Suspension,
-    TenantResult, Throughput, TimedResult, Totals, TraceFile, Utilisation, Worst, WorstResult,
-    WorstSoFar, slowest,
+    ByTenant, CollectionCounts, CollectionResult, FailureCounts, HeldResult, MOST_COLLECTIONS,
+    MOST_OPERATIONS, Meter, OperationResult, Overload, PowerCounts, PowerLimit, Refused, SlcCounts,
+    Suspension, TenantResult, Throughput, TimedResult, Totals, TraceFile, Utilisation, Worst,
+    WorstResult, WorstSoFar, slowest,
 };
 pub use observer::{
     Cause, Completion, Follows, Held, Observer, Place, Silent, Source, Span, Stint, Work,

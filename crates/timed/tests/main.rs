@@ -7,6 +7,7 @@ mod timed_common;
 mod timed_dependent;
 mod timed_devices;
 mod timed_dftl;
+mod timed_failures;
 mod timed_hosts;
 mod timed_life;
 mod timed_live;

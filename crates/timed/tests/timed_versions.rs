@@ -12,8 +12,9 @@ use flashgc_ftl::{
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, Preemption, ReadRetry,
-    Scheduling, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Unit, Until,
+    Collecting, Details, FailureCounts, Hardware, HostLink, Idle, Loop, Placement, Preemption,
+    ReadFailures, ReadRetry, Scheduling, Settings, Slc, SlcCounts, Stop, Suspend, TimedDrive, Unit,
+    Until,
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -137,6 +138,7 @@ fn details(draw: &mut Draw) -> Details {
         link: HostLink::parse(draw.of(&[None, Some("1GB/s")]), draw.of(&[None, Some("3us")]))
             .unwrap(),
         serial_overwrites: draw.of(&[false, false, true]),
+        failures: None,
     }
 }
 
@@ -352,6 +354,10 @@ fn run_drive(
     }
     if is_wide {
         settings = across_dies(&mut draw, settings, kept + for_copies);
+        // With parity, reads fail in two of three cases.
+        let chance = [None, Some(0.02), Some(0.4)][(case / 4 % 3) as usize];
+        let rule = chance.map(|chance| ReadFailures { chance, seed: case });
+        settings.details.failures = rule.filter(|_| settings.hardware.members.stripe.is_some());
     }
     // Write pacing is on in half of the cases that allow it.
     let paced = Collecting { paces_writes: true, ..settings.collecting };
@@ -418,6 +424,9 @@ fn run_drive(
     assert_eq!(stop, Stop::Ended);
     drive.observer().check_end(drive.layer(), count);
     assert_eq!(drive.observer().flushes, flushes, "case {case}");
+    let FailureCounts { reads, failed, others_read, lost } = drive.totals().failures;
+    let others = settings.hardware.members.stripe.map_or(0, |parts| u64::from(parts - 1));
+    assert!(lost <= failed && failed <= reads && others_read <= failed * others, "case {case}");
     // Little's law is exact, as there are no requests in the drive at the start and at the end.
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
@@ -489,6 +498,7 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
 fn every_read_is_current_where_superblocks_join_dies() {
     let (mut checked, mut sum) = (0, flashgc_timed::CollectionCounts::default());
     let (mut erases, mut programs) = (0, 0);
+    let mut failures = FailureCounts::default();
     for case in 0..400 {
         let pages_per_program = [1, 3][case as usize % 2];
         let units_per_page = [1, 2, 4, 8, 1][case as usize % 5];
@@ -500,8 +510,11 @@ fn every_read_is_current_where_superblocks_join_dies() {
         sum.starved += totals.collections.starved;
         erases += totals.suspended_erases;
         programs += totals.suspended_programs;
+        failures = failures.plus(&totals.failures);
     }
-    let often = [checked / 1000, sum.started, sum.starved, erases, programs];
+    let FailureCounts { failed, others_read, lost, .. } = failures;
+    let often =
+        [checked / 1000, sum.started, sum.starved, erases, programs, failed, others_read, lost];
     assert!(often.iter().all(|&count| count > 200), "{often:?}");
 }
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         HostWaits,
         Levelling,
         MapTraffic,
+        ReadFailures,
         Slc,
     )
     from flashgc.results.parts.host import (
@@ -85,6 +86,7 @@ __all__ = [
     "Overload",
     "PowerLimit",
     "Rank",
+    "ReadFailures",
     "Recorded",
     "Replayed",
     "Result",
@@ -127,7 +129,7 @@ __getattr__ = lazily(
         "flash": "Lifetime Merges",
         "parts.clock": "Figures Latency Overload PowerLimit Tenant Throughput TimeShare "
         "Traffic Utilisation WorstCollection WorstOperation",
-        "parts.counts": "Collecting Hints HostWaits Levelling MapTraffic Slc",
+        "parts.counts": "Collecting Hints HostWaits Levelling MapTraffic ReadFailures Slc",
         "parts.host": "Fdp FdpEvents Handle HostTraffic Stream Swap Zombies",
         "parts.life": "Busy Milestone",
         "parts.run": "Drift Erases Samples Snia Steadiness Wear WearPoint",

@@ -198,6 +198,18 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         },
         RunConfig {
             blocks: Some(256),
+            superblock: "dies=4,planes=1".into(),
+            parity: "1/4".into(),
+            timed: Some(TimedConfig {
+                channels: 2,
+                dies: 2,
+                read_failures: Some("0.2".into()),
+                ..clock.clone()
+            }),
+            ..timed.clone()
+        },
+        RunConfig {
+            blocks: Some(256),
             timed: Some(TimedConfig {
                 channels: 2,
                 dies: 2,
@@ -215,11 +227,12 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
-        (115_570, 0x6b9f62bf47117d03),
-        (118_895, 0x2705769eb8bc1c26),
-        (119_406, 0xaa440cde883a2682),
+        (115_602, 0x615e94d1d78e198c),
+        (118_928, 0x8f61b6b2a9617a1e),
+        (120_597, 0xc2d111095b78561f),
+        (119_438, 0x6276922e7908cd5e),
     ];
-    assert_eq!((FORMAT, digests), (27, recorded));
+    assert_eq!((FORMAT, digests), (28, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

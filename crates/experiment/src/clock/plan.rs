@@ -9,8 +9,8 @@ use flashgc_timed::words::{
     parse_idle, parse_power_limit, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
 };
 use flashgc_timed::{
-    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
-    Suspend, Unit,
+    Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadFailures, ReadRetry,
+    Settings, SlcPlan, Suspend, Unit,
 };
 use flashgc_workload::requests::{Arrivals, Requests};
 
@@ -134,6 +134,7 @@ impl TimedPlan {
                     config.host_overhead.as_deref(),
                 )?,
                 serial_overwrites: config.serial_overwrites,
+                failures: config.read_failures.as_deref().map(ReadFailures::parse).transpose()?,
             },
         };
         Ok(Self {

@@ -302,6 +302,7 @@ impl Clocked {
             slc: end.slc.since(&start.slc),
             utilisation: Utilisation::between(&start, &end, ns),
             power: end.power.since(&start.power),
+            failures: end.failures.since(&start.failures),
             ns,
             completed: end.completed - start.completed,
             request_ns: end.request_ns - start.request_ns,

@@ -129,7 +129,8 @@ fn whole(resolved: &Resolved, timed: &Timed, index: u32) -> Result<TimedDrive<Me
         .writing(trace);
     let (requests, left) = requests(resolved, timed, index)?;
     let layer = layer(resolved, timed, index)?;
-    let settings = timed.settings.clone();
+    let mut settings = timed.settings.clone();
+    settings.details.failures = settings.details.failures.map(|rule| rule.seeded(seed));
     let mut drive = TimedDrive::new(settings, layer, requests, meter).map_err(FtlError::from)?;
     if !timed.tenants.is_empty() {
         drive = drive.shared_by(open_lines(resolved, timed, seed, left)?);

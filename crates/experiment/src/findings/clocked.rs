@@ -2,11 +2,12 @@
 
 use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::count;
-use flashgc_timed::{Overload, Suspension};
+use flashgc_timed::{FailureCounts, Overload, Suspension};
 
 use super::{
-    FEW_ROUNDS, Finding, NO_ERASE, NOTHING_MEASURED, OVERLOAD, PACE_MOVES, PLANES_APART, STARVED,
-    SUSPENDED_NO_MORE, TOO_SHORT, UNSTEADY, WAITS_GUESSED, WRITES_IN_CACHE, percent,
+    FEW_ROUNDS, Finding, NO_ERASE, NOTHING_MEASURED, OVERLOAD, PACE_MOVES, PLANES_APART,
+    READS_LOST, STARVED, SUSPENDED_NO_MORE, TOO_SHORT, UNSTEADY, WAITS_GUESSED, WRITES_IN_CACHE,
+    percent,
 };
 use crate::steadiness::Drift;
 
@@ -154,6 +155,22 @@ pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
         .with("programs", spent_programs)
         .with("longest_wait_us", longest_wait_us);
     (!named.is_empty()).then_some(finding)
+}
+
+/// Returns the finding that reads could not be rebuilt; `None` if all could.
+pub(crate) fn reads_lost(failures: &FailureCounts) -> Option<Finding> {
+    let FailureCounts { reads, failed, lost, .. } = *failures;
+    let claim = format!(
+        "{lost} of {} that failed could not be rebuilt, as another page of the stripe failed too: a drive would \
+         answer with an error",
+        count(failed, "page read")
+    );
+    let finding = Finding::new(READS_LOST, claim)
+        .hint(format!("stripes of fewer dies in {}", option("parity")))
+        .with("lost", lost)
+        .with("failed", failed)
+        .with("reads", reads);
+    (lost > 0).then_some(finding)
 }
 
 /// Returns the finding that a write cache of `capacity` pages was filling: of `written` page

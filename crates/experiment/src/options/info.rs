@@ -211,7 +211,8 @@ impl OptionInfo {
     }
 
     /// Returns `true` if the clock of a stored drive has the option. Such options are the shape of
-    /// the flash, and all options that only drives with a clock have.
+    /// the flash, and all options that only drives with a clock have, but for those of parity, which this
+    /// clock leaves out.
     pub fn is_of_clock(&self) -> bool {
         const SHAPE: [&str; 8] = [
             "superblock",
@@ -223,7 +224,7 @@ impl OptionInfo {
             "times",
             "mapping",
         ];
-        let is_timed = self.drives == Drives::Timed;
+        let is_timed = self.drives == Drives::Timed && self.key != "read_failures";
         is_timed && matches!(self.section, Section::Drive | Section::Gc)
             || SHAPE.contains(&self.key)
     }

@@ -10,7 +10,7 @@ use flashgc_timed::words::{
     parse_unit, parse_window, scheduling_words, unit_words,
 };
 use flashgc_timed::{
-    Placement, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
+    Placement, ReadFailures, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
 };
 use flashgc_workload::requests::Arrivals;
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,16 @@ super::holder! {
              after that. most=20: at most 20 extra reads.",
             drive(Kind::Text).metavar("RULE").example("from=1000,every=500")
                 .checked(|_, text| ReadRetry::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        read_failures: Option<String> => "",
+            "Probability with which the read of a flash page fails, for each read of the host or of a map on \
+             flash. The other dies of the stripe ({parity}) then read their pages, and the read is over when \
+             these are there. If one of them fails too, the data are lost, and the result counts it. Reads \
+             of collections and of partial writes do not fail.",
+            drive(Kind::Text).metavar("PROBABILITY").example("1e-4")
+                .timed("a counting drive does not read for the host")
+                .unstored("its reads fail when flashgc device inject says so")
+                .checked(|_, text| ReadFailures::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         host_bandwidth: Option<String> => "",
             "Bandwidth of the link to the host, in each direction. The data of a write cross it \

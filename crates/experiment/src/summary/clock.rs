@@ -248,8 +248,9 @@ impl<'a> ClockPart<'a> {
             return Vec::new();
         }
         let suspended = self.result.suspension.as_ref().and_then(findings::suspended_no_more);
+        let lost = self.result.failures.as_ref().and_then(findings::reads_lost);
         let waits = self.waits_guessed(summary);
-        [suspended, self.filling.clone(), self.planes_apart(summary), waits]
+        [suspended, lost, self.filling.clone(), self.planes_apart(summary), waits]
             .into_iter()
             .flatten()
             .collect()
@@ -372,6 +373,11 @@ fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
             let counts = Counts::sum(runs.iter().map(|run| run.power)).unwrap_or_default();
             PowerLimit::new(limit, &counts, dies, ns)
         }),
+        failures: timed
+            .settings
+            .details
+            .failures
+            .map(|_| Counts::sum(runs.iter().map(|run| run.failures)).unwrap_or_default()),
         slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
         tenants: (!timed.tenants.is_empty()).then(|| {
             ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)

@@ -180,6 +180,9 @@ pub trait Stepwise: Layer {
     /// programmed.
     fn is_buffered(&self, ppn: u32) -> bool;
 
+    /// Returns `true` if the page at `ppn` lies behind those that were written to its open block.
+    fn is_unwritten(&self, ppn: u32) -> bool;
+
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
     /// the ppn of its first unit; `None` if no such data wait.
     fn program_host_data(&mut self, plane: PlaneId) -> Option<u32>;

@@ -432,6 +432,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.is_buffered(ppn)
     }
 
+    fn is_unwritten(&self, ppn: u32) -> bool {
+        self.store.is_unwritten(ppn)
+    }
+
     fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.store.program_host_data(plane)
     }

@@ -121,6 +121,14 @@ impl<P: VictimPolicy> PageStore<P> {
         })
     }
 
+    /// Returns `true` if the page at `ppn` lies behind those that were written to its open block.
+    pub(crate) fn is_unwritten(&self, ppn: u32) -> bool {
+        let (block, offset) = self.tables.place_of(ppn);
+        let plane = &self.planes[self.tables.plane_of(ppn) as usize];
+        let block = block - plane.first_block;
+        plane.open.iter().any(|active| active.block == block && offset >= active.next)
+    }
+
     /// The first offset of an open block at which a unit waits; `next` if no unit waits.
     fn first_buffered(&self, active: &Active) -> u32 {
         self.gathering

@@ -1,6 +1,7 @@
 //! Details of real drives: pages with different times, repeated reads, the link to the host, and
 //! serial overwrites. All are off by default.
 
+use flashgc_base::naming::choice;
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
@@ -9,7 +10,7 @@ use super::notation::{parts, time};
 use crate::page_times::PageTimes;
 
 /// The details of a drive that are switched on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Details {
     /// The times of reads and of programs, if some pages take longer than others.
     pub pages: Option<(PageTimes, PageTimes)>,
@@ -19,6 +20,40 @@ pub struct Details {
     pub link: Option<HostLink>,
     /// `true` if a write waits until the earlier writes of its page are done.
     pub serial_overwrites: bool,
+    /// The rule by which reads of the host fail; `None` if no read fails.
+    pub failures: Option<ReadFailures>,
+}
+
+/// The rule by which reads of the host fail. Each read of a flash page fails with the same probability,
+/// whatever has happened before: also one that is read to rebuild another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadFailures {
+    /// The probability with which the read of a flash page fails.
+    pub chance: f64,
+    /// The seed of the draws.
+    pub seed: u64,
+}
+
+impl ReadFailures {
+    /// Reads the probability with which a read fails, such as `1e-4`. The seed is 0.
+    ///
+    /// # Errors
+    /// The text is not a number from 0 to 1.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let chance = text.trim().parse().unwrap_or(f64::NAN);
+        refuse_if!(
+            !(0.0..=1.0).contains(&chance),
+            choice("read_failures", "1e-4"),
+            "read_failures: found '{text}', expected a probability from 0 to 1"
+        );
+        Ok(Self { chance, seed: 0 })
+    }
+
+    /// Returns the same rule with the seed of a run.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
 }
 
 impl Details {

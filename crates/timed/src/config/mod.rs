@@ -9,7 +9,7 @@ mod settings;
 mod slc;
 pub mod words;
 
-pub use details::{Details, HostLink, ReadRetry, parse_bandwidth};
+pub use details::{Details, HostLink, ReadFailures, ReadRetry, parse_bandwidth};
 pub use hardware::Hardware;
 pub use placement::{Order, Placement};
 pub use rows::Rows;

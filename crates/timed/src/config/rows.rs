@@ -77,6 +77,15 @@ impl Rows {
         place.parity.filter(|_| place.is_last)
     }
 
+    /// Returns the offsets of the programs with data of the stripe that has the unit at `offset`. Without
+    /// parity: of the program that has it.
+    pub fn programs_of_stripe(&self, offset: u32) -> impl DoubleEndedIterator<Item = u32> + Clone {
+        let units = self.units_per_program;
+        let data = self.members.stripe.map_or(1, |parts| parts - 1);
+        let first = offset / units / data * data;
+        (first..first + data).map(move |program| program * units)
+    }
+
     fn program(&self, offset: u32) -> ProgramPlace {
         self.members.place(offset / self.units_per_program)
     }

@@ -407,6 +407,18 @@ impl Settings {
             );
         }
         refuse_if!(
+            self.details.failures.is_some() && self.hardware.members.stripe.is_none(),
+            format!(
+                "{} and a {} over several dies, or leave {} out",
+                choice("parity", "1/4"),
+                option("superblock"),
+                option("read_failures")
+            ),
+            "{} needs {}: without it nothing on the flash can rebuild a page whose read fails",
+            subject("read_failures"),
+            option("parity")
+        );
+        refuse_if!(
             self.queue_depth == 0,
             choice("queue_depth", 1),
             "{} is 0, expected at least 1",

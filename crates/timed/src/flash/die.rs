@@ -31,6 +31,8 @@ pub enum Job {
     Suspend,
     /// All copies of a collection that nothing can interrupt, one after another.
     CopyAll,
+    /// The read of a page of a stripe, to rebuild the read of another die that failed.
+    Rebuild(u32),
     /// A program that no operation waits for: of parity, or of data of the host that do not fill it.
     Program,
 }
@@ -369,7 +371,7 @@ impl CellTimes {
             (_, Some((reads, _))) => reads.of(site.page),
         };
         let is_corrected = match job {
-            Job::Read(_) | Job::ModifyRead(_) => true,
+            Job::Read(_) | Job::ModifyRead(_) | Job::Rebuild(_) => true,
             Job::CopyRead => !copies_back,
             _ => false,
         };

@@ -250,7 +250,8 @@ impl Flash {
             self.free_power(clock);
             return Some(job);
         }
-        let reads = matches!(job, Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead);
+        let reads =
+            matches!(job, Job::Read(_) | Job::ModifyRead(_) | Job::CopyRead | Job::Rebuild(_));
         if reads && !die_state.bus.is_idle() {
             die_state.cells.held = true;
             return None;
@@ -424,7 +425,7 @@ impl Flash {
     /// flash pages of a copy. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
         let units = match job {
-            Job::Read(op) => ops.chain(op).count() as u64,
+            Job::Read(op) | Job::Rebuild(op) => ops.chain(op).count() as u64,
             Job::CopyRead if self.copies_back => 0,
             Job::CopyRead => self.dies[die as usize].copy_units.into(),
             _ => 1,

@@ -1,5 +1,6 @@
 //! Measurements of a timed drive: its observers, its counts, and the result of its runs.
 
+mod failures;
 mod meter;
 mod power;
 mod result;
@@ -9,6 +10,7 @@ mod totals;
 mod worst;
 mod worst_result;
 
+pub use failures::FailureCounts;
 pub use meter::{Meter, TraceFile};
 pub use power::{PowerCounts, PowerLimit};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};

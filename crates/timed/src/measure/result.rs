@@ -6,6 +6,7 @@ use flashgc_base::snapshot::Value;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
 
+use super::failures::FailureCounts;
 use super::power::PowerLimit;
 use super::suspension::Suspension;
 use super::tenants::TenantResult;
@@ -40,6 +41,9 @@ pub struct TimedResult {
     /// The limit of power, and the programs and erases that waited for it; `None` without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerLimit>,
+    /// The reads of the host that failed; `None` if none can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<FailureCounts>,
     /// The counts of the SLC region; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcCounts>,

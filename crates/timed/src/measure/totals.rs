@@ -5,6 +5,7 @@ use flashgc_base::snapshot::Value;
 
 use serde::{Deserialize, Serialize};
 
+use super::failures::FailureCounts;
 use super::power::PowerCounts;
 
 /// The counts of collections.
@@ -109,6 +110,8 @@ pub struct Totals {
     pub die_collecting_ns: Vec<u64>,
     /// The counts of power; 0 if it suffices for all dies.
     pub power: PowerCounts,
+    /// The counts of reads that fail; 0 if none can.
+    pub failures: FailureCounts,
     /// The sum over all nanoseconds of the number of requests between arrival and completion.
     /// Divided by the time, it is L of Little's law.
     pub request_ns: u128,
@@ -140,12 +143,14 @@ impl Totals {
             die_busy_ns,
             die_collecting_ns,
             power,
+            failures,
             request_ns,
             last_arrival_ns: _,
             at_last_arrival: _,
         } = part;
         debug_assert!(slc.is_none(), "parts of a drive have no SLC region");
         debug_assert!(*power == PowerCounts::default(), "parts of a drive have no limit of power");
+        debug_assert!(*failures == FailureCounts::default(), "parts of a drive have no stripes");
         self.pages_read += pages_read;
         self.pages_written += pages_written;
         self.pages_modified += pages_modified;

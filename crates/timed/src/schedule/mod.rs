@@ -355,7 +355,9 @@ impl Scheduler {
             Job::Erase => self.erased(shared, die)?,
             Job::Suspend => self.is_suspended(shared, die),
             Job::CopyAll => debug_assert!(false, "it ends with its chain"),
-            Job::Program => debug_assert!(false, "a die without superblocks has none"),
+            Job::Program | Job::Rebuild(_) => {
+                debug_assert!(false, "a die without superblocks has none");
+            }
             Job::Poll | Job::Idle => {}
         }
         Ok(NONE)
@@ -528,6 +530,7 @@ impl Scheduler {
                 let now = collection.map_or(0, |collection| collection.number);
                 let cause = match stage.job {
                     Job::Program => Cause::Drive,
+                    Job::Rebuild(op) => Cause::Request(shared.ops.request_number(op)),
                     _ => Cause::Collection(number.unwrap_or(now)),
                 };
                 (page, die, cause)

@@ -67,7 +67,10 @@ impl Scheduler {
             return false;
         }
         let waiting = match self.superblocks.is_some() {
-            true => [self.waiting.first_read(&shared.ops, die, u64::MAX).unwrap_or(NONE), NONE],
+            true => {
+                let read = self.first_on_superblock(shared, die, u64::MAX);
+                [read.unwrap_or(NONE), NONE]
+            }
             false => [self.waiting.oldest_read(die), self.waiting.oldest_write(die)],
         };
         for op in waiting {
@@ -118,7 +121,7 @@ impl Scheduler {
         before: u64,
     ) -> Option<u32> {
         if self.superblocks.is_some() {
-            return self.waiting.first_read(&shared.ops, die, before);
+            return self.first_on_superblock(shared, die, before);
         }
         let through = Through { before, ..Through::ALL };
         self.next_for(shared, die, Allowed { reads: true, writes: job == Job::Erase, through })
@@ -136,7 +139,7 @@ impl Scheduler {
         let Suspended { job, times, mark, .. } = suspended;
         if let Some(op) = self.next_while_suspended(shared, die, job, mark) {
             return match self.superblocks.is_some() {
-                true => self.begin_read(shared, die, op),
+                true => self.begin_first_read(shared, die, op),
                 false => self.start(shared, die, op),
             };
         }

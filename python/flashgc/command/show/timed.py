@@ -194,6 +194,8 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         yield "suspended", timing.suspension.rule
     if timing.power is not None:
         yield "power", _power(timing.power)
+    if timing.failures is not None:
+        yield "failed reads", ", ".join(in_words(timing.failures)) or "none"
     if timing.slc is not None:
         yield "SLC region", ", ".join(in_words(timing.slc)) or "not used"
     if result.host_pages:

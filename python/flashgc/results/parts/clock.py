@@ -363,6 +363,8 @@ class Timing:
     suspension: results.Suspension | None = None
     #: The limit of power, and the programs and erases that waited for it; ``None`` without a limit.
     power: results.PowerLimit | None = None
+    #: The reads of the host that failed; ``None`` if none can.
+    failures: results.ReadFailures | None = None
     #: The counts of the SLC region; ``None`` without one.
     slc: results.Slc | None = None
     #: The result of each tenant, in their order; ``None`` if the drive has one host.

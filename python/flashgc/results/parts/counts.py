@@ -225,3 +225,17 @@ class Slc:
     idle_folds: int
     #: The pages that the host read from the cells of the region.
     reads: int
+
+
+@dataclass(frozen=True)
+class ReadFailures:
+    """The counts of reads of flash pages for the host, and of those that failed."""
+
+    #: The flash pages that the host read.
+    reads: int
+    #: The flash pages whose read failed.
+    failed: int
+    #: The pages that other dies read to rebuild them.
+    others_read: int
+    #: The failed reads whose data were lost, as another page of the stripe failed too.
+    lost: int

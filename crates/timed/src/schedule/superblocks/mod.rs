@@ -7,6 +7,7 @@
 //!
 //! Data stay in the buffer until their program is over. Reads that find them there need no die.
 
+mod failing;
 mod filling;
 mod moving;
 
@@ -23,6 +24,7 @@ use crate::flash::{Die, Job, Site};
 use crate::observer::{Observer, Place};
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
+use failing::Failing;
 use moving::Relocation;
 
 /// A program whose data are in the page buffer.
@@ -168,6 +170,9 @@ pub(super) struct Superblocks {
     full: HashMap<u32, u32>,
     /// The number of programs and erases that have begun to wait.
     turns: u64,
+    /// The reads that fail; `None` if none does.
+    #[snapshot(state)]
+    failing: Option<Failing>,
 }
 
 /// A job that the host needs of a die.
@@ -175,6 +180,8 @@ pub(super) struct Superblocks {
 enum Wanted {
     Read(u32),
     Change(u32),
+    /// A page that is read to rebuild a failed read.
+    Part,
     Program,
 }
 
@@ -191,6 +198,7 @@ impl Superblocks {
             changes: HashMap::new(),
             full: HashMap::new(),
             turns: 0,
+            failing: Failing::new(settings),
         })
     }
 
@@ -319,8 +327,11 @@ impl Scheduler {
             (Job::Idle, Job::Idle) if suspended.is_some() => self.while_suspended(shared, die)?,
             (Job::Idle, Job::Idle) => self.begin_job(shared, die, |_| true)?,
             _ if !self.cache_commands || suspended.is_some() => false,
-            (Job::Idle, Job::Read(_)) if !bus.command && !self.flash.has_commands() => {
-                self.begin_job(shared, die, |job| matches!(job, Some(Wanted::Read(_))))?
+            (Job::Idle, Job::Read(_) | Job::Rebuild(_))
+                if !bus.command && !self.flash.has_commands() =>
+            {
+                let reads = |job| matches!(job, Some(Wanted::Read(_) | Wanted::Part));
+                self.begin_job(shared, die, reads)?
             }
             (job, Job::Idle) if job.programs() => {
                 let copies = self.next_step(die) == Some(Job::CopyWrite);
@@ -353,8 +364,9 @@ impl Scheduler {
         let (collects, waits) = (line.collects(), line.programs_before_erase());
         let is_erase = self.next_step(die) == Some(Job::Erase);
         let job = match wanted {
-            // A block is erased after its last program.
+            // A block is erased after its last program, and after its last page is read.
             _ if is_erase && waits => Some(Wanted::Program),
+            _ if is_erase && self.rebuilds_before_erase(shared, die) => Some(Wanted::Part),
             Some((wanted, order)) if collects && !self.goes_first(shared, die, wanted, order) => {
                 None
             }
@@ -367,6 +379,7 @@ impl Scheduler {
         }
         match job {
             Some(Wanted::Read(op)) => self.begin_read(shared, die, op),
+            Some(Wanted::Part) => Ok(self.begin_part(shared, die)),
             Some(Wanted::Change(op)) => self.begin_change(shared, die, op),
             Some(Wanted::Program) => {
                 let line = &mut self.superblocks().lines[die as usize];
@@ -382,15 +395,18 @@ impl Scheduler {
     /// Returns the next job of a die for the host, with its order.
     fn next_of_host<O: Observer>(&mut self, shared: &Shared<O>, die: u32) -> Option<(Wanted, u64)> {
         let read = self.waiting.first_read(&shared.ops, die, u64::MAX);
-        let line = &self.superblocks().lines[die as usize];
+        let Superblocks { lines, failing, .. } = self.superblocks();
+        let line = &lines[die as usize];
         let order = |op: u32| shared.ops[op].order;
+        let part = failing.as_ref().and_then(|failing| failing.next_on(die));
+        let part = part.map(|op| (Wanted::Part, order(op)));
         let read = read.map(|op| (Wanted::Read(op), order(op)));
         let change = line.changes.front().map(|&op| (Wanted::Change(op), order(op)));
         let program = line.programs.front().map(|program| (Wanted::Program, program.order));
         match self.rule {
-            Scheduling::ReadsFirst => read.or(change).or(program),
+            Scheduling::ReadsFirst => part.or(read).or(change).or(program),
             Scheduling::Fifo => {
-                [read, change, program].into_iter().flatten().min_by_key(|&(_, order)| order)
+                [part, read, change, program].into_iter().flatten().min_by_key(|&(_, order)| order)
             }
         }
     }
@@ -546,10 +562,8 @@ impl Scheduler {
         job: Job,
     ) -> Result<u32, DriveError> {
         match job {
-            Job::Read(op) => {
-                shared.ops.share_times(op);
-                return Ok(op);
-            }
+            Job::Read(op) => return Ok(self.page_has_come(shared, op)),
+            Job::Rebuild(op) => return Ok(self.part_has_come(shared, die, op)),
             Job::Write(op) => {
                 self.program_is_over(shared, die);
                 return Ok(op);

@@ -179,6 +179,10 @@ impl Scheduler {
                     }),
                     "a block is erased after its last program"
                 );
+                debug_assert!(
+                    !self.rebuilds_before_erase(shared, die),
+                    "a block is erased after its last read"
+                );
                 self.begin_at(shared, die, Job::Erase, erase.first);
                 Ok(())
             }
