@@ -76,7 +76,7 @@ impl Geometry {
         Ok(Self { blocks, pages_per_block: b, logical_pages: logical_pages as u32, offset_bits })
     }
 
-    /// Returns the largest number of blocks of `pages_per_block` pages, because page numbers have 32 bits.
+    /// Returns the largest number of blocks of `pages_per_block` pages: page numbers have 32 bits.
     pub fn most_blocks(pages_per_block: u32) -> u32 {
         (u64::from(u32::MAX) >> offset_bits(pages_per_block)) as u32
     }

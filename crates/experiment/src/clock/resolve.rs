@@ -253,7 +253,8 @@ fn check_page_numbers(config: &RunConfig, blocks: u32) -> Result<(), SpecError> 
     refuse_if!(
         (2..=Geometry::MAX_PAGES_PER_BLOCK).contains(&b) && blocks > Geometry::most_blocks(b),
         choice("scale", "1/64"),
-        "the drive has {} of {b} mapping units, expected {} at most, because page numbers have 32 bits",
+        "the drive has {} of {b} mapping units, expected {} at most, because page numbers have 32 \
+         bits",
         count(blocks.into(), if config.blocks_together() > 1 { "superblock" } else { "block" }),
         Geometry::most_blocks(b)
     );
