@@ -134,7 +134,11 @@ def test_a_ranking_is_by_mean_response_time() -> None:
     assert not second.inside_noise
 
 
-@pytest.mark.parametrize("device", devices(), ids=lambda device: device.name)
+#: The presets without superblocks; tests/test_whole_drives.py has the others.
+OF_BLOCKS = [device for device in devices() if "superblock" not in device.values["drive"]]
+
+
+@pytest.mark.parametrize("device", OF_BLOCKS, ids=lambda device: device.name)
 def test_every_device_runs_and_what_is_given_wins(device: Any) -> None:
     planes = math.prod(device.values["drive"].get(key, 1) for key in ("channels", "ways", "planes"))
     result = flashgc.run(

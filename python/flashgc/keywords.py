@@ -168,8 +168,8 @@ class Keywords(TypedDict, total=False):
     """
     device: str | None
     """Preset of a drive: pgc-slc, jasmine-4, jasmine-16, slc, mlc, tlc, qlc, consumer,
-    micron-7450-max, micron-7450-pro. It gives values to options that you do not set; see flashgc
-    policies.
+    micron-7450-max, micron-7450-pro, samsung-pm9a3, samsung-pm9d3a, solidigm-p5336, kingston-nv2.
+    It gives values to options that you do not set; see flashgc policies.
     """
     channels: int | str | None
     """Channels of the drive. Each has its own bus. [default: 1]"""

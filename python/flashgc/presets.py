@@ -33,7 +33,7 @@ def devices() -> tuple[Device, ...]:
     """Every preset of a timed drive.
 
     >>> [device.name for device in devices()]
-    [..., 'consumer', 'micron-7450-max', 'micron-7450-pro']
+    [..., 'consumer', 'micron-7450-max', 'micron-7450-pro', 'samsung-pm9a3', ..., 'kingston-nv2']
     """
     import tomllib
 

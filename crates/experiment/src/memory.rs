@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use flashgc_base::naming::option;
 use flashgc_base::spec::SpecError;
 
 use crate::config::Resolved;
@@ -63,12 +64,9 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
             if fitting > 0 {
                 return Ok(fitting);
             }
-            let (what, hint) = match group.runs {
-                1 => ("the drive needs".to_string(), "use a smaller drive"),
-                runs => (
-                    format!("{runs} runs until a precision need"),
-                    "use fewer runs, or a smaller drive",
-                ),
+            let (what, also) = match group.runs {
+                1 => ("the drive needs".to_string(), ""),
+                runs => (format!("{runs} runs until a precision need"), "fewer runs, "),
             };
             return Err(SpecError::new(
                 format!(
@@ -76,7 +74,7 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
                     needed as f64 / GIB,
                     available as f64 / GIB
                 ),
-                hint,
+                format!("use {also}a smaller drive, or a part of it with {}", option("scale")),
             ));
         }
     }
@@ -124,6 +122,8 @@ fn limit(root: &Path, line: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use flashgc_base::naming::{Keywords, said};
+
     use super::*;
 
     fn groups(groups: &[(u64, u64)]) -> Vec<Group> {
@@ -142,9 +142,9 @@ mod tests {
         assert_eq!(fit(&[], 3).unwrap(), 3);
         let error = fit(&[(1, 1), (u64::MAX, 2)], 8).unwrap_err().to_string();
         assert_eq!(
-            error,
+            said(&error, &Keywords),
             "the drive needs about 17179869184.0 GiB of memory, found 0.0 GiB available; hint: use \
-             a smaller drive"
+             a smaller drive, or a part of it with scale"
         );
     }
 

@@ -127,6 +127,27 @@ fn a_drive_that_is_too_large_for_page_numbers_can_be_scaled() {
 }
 
 #[test]
+fn a_drive_with_a_clock_that_is_too_large_names_the_scale() {
+    // 64 TiB in units of 16 KiB are 2^32, in 910 superblocks of 8 groups of dies.
+    let drive = RunConfig {
+        blocks: None,
+        capacity: Some(1 << 46),
+        pages_per_block: Some(2304),
+        page_size: 16 * 1024,
+        mapping_unit: None,
+        superblock: "dies=64,planes=4".into(),
+        times: Some("read=50us,program=2ms,erase=5ms,transfer=20us".into()),
+        timed: Some(TimedConfig { channels: 16, dies: 32, planes: 4, ..TimedConfig::default() }),
+        frontier: RunConfig::default().frontier,
+        length: Length::Requests(1000),
+        ..large()
+    };
+    let error = resolve(&drive).err().unwrap();
+    assert!(error.contains("page numbers have 32 bits; hint: scale=\"1/64\""), "{error}");
+    assert!(resolve(&scaled(&drive, "1/64")).is_ok());
+}
+
+#[test]
 fn with_a_clock_a_page_takes_the_dies_as_long() {
     let timed = TimedConfig {
         channels: 4,

@@ -52,8 +52,7 @@ impl Geometry {
                 choice("pages_per_block", 64)
             ));
         }
-        let offset_bits = u32::BITS - (b - 1).leading_zeros();
-        let most_blocks = (u64::from(u32::MAX) >> offset_bits) as u32;
+        let (offset_bits, most_blocks) = (offset_bits(b), Self::most_blocks(b));
         if blocks < 2 || blocks > most_blocks {
             let hint = match blocks < 2 {
                 true => choice("blocks", 64),
@@ -75,6 +74,11 @@ impl Geometry {
             ));
         }
         Ok(Self { blocks, pages_per_block: b, logical_pages: logical_pages as u32, offset_bits })
+    }
+
+    /// Returns the largest number of blocks of `pages_per_block` pages: page numbers have 32 bits.
+    pub fn most_blocks(pages_per_block: u32) -> u32 {
+        (u64::from(u32::MAX) >> offset_bits(pages_per_block)) as u32
     }
 
     /// A drive of `blocks` blocks with spare factor `spare` = 1 - U/N.
@@ -168,6 +172,11 @@ impl Geometry {
     pub(crate) fn offset_bits(&self) -> u32 {
         self.offset_bits
     }
+}
+
+/// Returns the bits of a page number that name a page of its block.
+fn offset_bits(pages_per_block: u32) -> u32 {
+    u32::BITS - (pages_per_block - 1).leading_zeros()
 }
 
 fn check_spare(spare: f64) -> Result<(), GeometryError> {

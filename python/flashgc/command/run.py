@@ -90,6 +90,9 @@ def run(
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
+    note = memory_note(configs[0])
+    if note is not None and not output.quiet:
+        click.echo(note, err=True)
     kind = output.kind(plot_kind, configs, "evolution")
     with Bar(configs[0]["runs"], quiet=output.quiet) as bar:
         keeping = keeping_in(results, "run", "--results", bar.expect)
@@ -112,3 +115,25 @@ def run(
         if difference is not None:
             return fail(difference, FAILED)
     return INTERRUPTED if result.interrupted else OK
+
+
+#: The bytes of memory that a drive takes for each mapping unit, about.
+BYTES_A_UNIT = 8
+
+#: The least memory that is said before a run.
+MUCH_MEMORY = 4 << 30
+
+
+def memory_note(config: dict[str, Any]) -> str | None:
+    """Return how much memory a large drive takes, and how to simulate a part of it."""
+    from flashgc.units import format_size
+
+    unit = config.get("mapping_unit") or config["page_size"]
+    capacity = config.get("capacity") or 0
+    memory = capacity // unit * BYTES_A_UNIT
+    if config["scale"] != "1" or memory < MUCH_MEMORY:
+        return None
+    return (
+        f"note: a drive of {format_size(capacity)} takes about {format_size(memory)} of memory, "
+        "and hours; --scale 1/64 simulates a part of it"
+    )

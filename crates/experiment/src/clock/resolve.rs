@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::spec::SpecError;
+use flashgc_base::refuse_if;
+use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};
@@ -235,6 +236,7 @@ pub(crate) fn geometry(
     let fixed = requests(source)?.fixed_pages(b).filter(|_| source.tenants().is_empty());
     let Some(pages) = fixed else {
         let blocks = blocks.ok_or_else(|| no_blocks(config, source))?;
+        check_page_numbers(config, blocks)?;
         return Ok((Geometry::with_spare(blocks, b, config.spare)?, None));
     };
     let wanted = Geometry::for_logical_pages(pages.into(), b, config.spare)?;
@@ -243,6 +245,20 @@ pub(crate) fn geometry(
         return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
     };
     Ok((with_room(config, blocks, pages, enough)?, None))
+}
+
+/// Refuses a drive with more pages than page numbers can name. A part of it can be simulated.
+fn check_page_numbers(config: &RunConfig, blocks: u32) -> Result<(), SpecError> {
+    let b = config.units_per_block();
+    refuse_if!(
+        (2..=Geometry::MAX_PAGES_PER_BLOCK).contains(&b) && blocks > Geometry::most_blocks(b),
+        choice("scale", "1/64"),
+        "the drive has {} of {b} mapping units, expected {} at most, because page numbers have 32 \
+         bits",
+        count(blocks.into(), if config.blocks_together() > 1 { "superblock" } else { "block" }),
+        Geometry::most_blocks(b)
+    );
+    Ok(())
 }
 
 /// Returns the number of blocks of the smallest drive for the pages of `wanted`. Every plane has
