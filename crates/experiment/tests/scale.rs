@@ -142,9 +142,9 @@ fn a_drive_with_a_clock_that_is_too_large_names_the_scale() {
         length: Length::Requests(1000),
         ..large()
     };
-    let error = resolve(&drive).err().unwrap();
+    let error = timed_runs::resolve(&drive).err().unwrap();
     assert!(error.contains("page numbers have 32 bits; hint: scale=\"1/64\""), "{error}");
-    assert!(resolve(&scaled(&drive, "1/64")).is_ok());
+    assert!(timed_runs::resolve(&scaled(&drive, "1/64")).is_ok());
 }
 
 #[test]
