@@ -194,7 +194,7 @@ impl Scheduler {
     }
 
     /// Lets other dies read the pages that rebuild the failed read `op`.
-    fn rebuild<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, others: Vec<(u32, u32)>) {
+    fn rebuild<O: Observer>(&mut self, shared: &Shared<O>, op: u32, others: Vec<(u32, u32)>) {
         let now = shared.now();
         let left = others.len() as u32;
         debug_assert!(
@@ -206,9 +206,6 @@ impl Scheduler {
             let held_ns = self.flash.die(die).held_until(now);
             let part = Part { op, ppn, held_ns };
             self.failing().parts[die as usize].waiting.push_back(part);
-            if self.suspends {
-                self.suspend_for(shared, die, op);
-            }
             self.ready.add(die);
         }
     }
