@@ -151,7 +151,9 @@ def test_a_whole_drive_says_its_memory_and_names_the_scale() -> None:
     assert format_size(16 << 30) in note
     assert "--scale 1/64" in note
     assert memory_note({"capacity": 8 << 40, "page_size": 4096, "scale": "1/64"}) is None
-    assert memory_note({"blocks": 4096, "page_size": 4096, "scale": "1"}) is None
+    blocks = {"blocks": 1 << 20, "page_size": 4096, "scale": "1"}
+    assert memory_note({**blocks, "pages_per_block": 256}) is None
+    assert memory_note({**blocks, "pages_per_block": 512}) is not None
 
 
 def test_a_drive_with_too_many_pages_names_the_scale(command: Command) -> None:

@@ -90,7 +90,7 @@ def run(
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
-    note = memory_note(configs[0])
+    note = None if is_resumed else memory_note(configs[0])
     if note is not None and not output.quiet:
         click.echo(note, err=True)
     kind = output.kind(plot_kind, configs, "evolution")
@@ -129,7 +129,8 @@ def memory_note(config: dict[str, Any]) -> str | None:
     from flashgc.units import format_size
 
     unit = config.get("mapping_unit") or config["page_size"]
-    capacity = config.get("capacity") or 0
+    blocks, pages = config.get("blocks") or 0, config.get("pages_per_block") or 0
+    capacity = config.get("capacity") or blocks * pages * config["page_size"]
     memory = capacity // unit * BYTES_A_UNIT
     if config["scale"] != "1" or memory < MUCH_MEMORY:
         return None
