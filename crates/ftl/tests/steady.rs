@@ -29,7 +29,9 @@ fn amplification(layer: &mut dyn Translation, share: f64, rng: &mut Stream) -> f
 fn first_and_steady(policy: &str) -> (f64, f64) {
     let mut rng = Stream::new(7, "uniform");
     let mut layers: Vec<_> = (1..=3).map(|seed| drive(policy, seed)).collect();
-    layers.iter_mut().for_each(|layer| drop(amplification(&mut **layer, 0.04, &mut rng)));
+    for layer in &mut layers {
+        amplification(&mut **layer, 0.04, &mut rng);
+    }
     let first =
         layers.iter_mut().map(|layer| amplification(&mut **layer, 0.16, &mut rng)).sum::<f64>()
             / 3.0;
