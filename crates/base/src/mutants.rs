@@ -24,8 +24,14 @@ pub const fn on(_: Mutant) -> bool {
     false
 }
 
+/// Returns `true` if the engine has no fault: always without the feature `mutants`.
+#[cfg(not(feature = "mutants"))]
+pub const fn is_right() -> bool {
+    true
+}
+
 #[cfg(feature = "mutants")]
-pub use chosen::{ALL, choose, on};
+pub use chosen::{ALL, choose, is_right, on};
 
 #[cfg(feature = "mutants")]
 mod chosen {
@@ -47,6 +53,11 @@ mod chosen {
     /// Gives the engine the fault `mutant`; with `None` the engine is right again.
     pub fn choose(mutant: Option<Mutant>) {
         CHOSEN.store(mutant.map_or(RIGHT, |mutant| mutant as u8), Relaxed);
+    }
+
+    /// Returns `true` if no fault is chosen.
+    pub fn is_right() -> bool {
+        CHOSEN.load(Relaxed) == RIGHT
     }
 
     /// Returns `true` if `mutant` is the fault that was chosen.
