@@ -16,6 +16,9 @@ from tests.device.conftest import needs
 from flashgc import Device
 from flashgc.device.campaign.nvme import PAGE, connected
 
+#: All tests of this module run in one process, so that only one waits for the compiler.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
