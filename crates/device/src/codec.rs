@@ -6,6 +6,33 @@ pub(crate) fn crc(tag: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(tag, bytes)
 }
 
+/// The form of the check sum of an out-of-band record.
+///
+/// A CRC is linear: the CRC of the XOR of three records is the XOR of their CRCs. So a record that
+/// was rebuilt from parity would have a right plain sum even if other pages of its group are old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seal {
+    /// The CRC, on a drive without parity.
+    Plain,
+    /// The CRC, mixed by a function that is not linear: on a drive with parity.
+    Mixed,
+}
+
+impl Seal {
+    /// Returns the check sum of a record whose CRC is `sum`.
+    pub(crate) fn of(self, sum: u32) -> u32 {
+        match self {
+            Self::Plain => sum,
+            Self::Mixed => {
+                // The finalizer of MurmurHash3 (Appleby, 2011): one to one, and not linear.
+                let sum = (sum ^ (sum >> 16)).wrapping_mul(0x85eb_ca6b);
+                let sum = (sum ^ (sum >> 13)).wrapping_mul(0xc2b2_ae35);
+                sum ^ (sum >> 16)
+            }
+        }
+    }
+}
+
 /// Writes numbers one behind the other into a structure of fixed length.
 pub(crate) struct Put<'a> {
     bytes: &'a mut [u8],

@@ -11,6 +11,7 @@
 
 use flashgc_ftl::Geometry;
 
+use crate::codec::Seal;
 use crate::dies::{Parity, Place};
 
 /// The bytes of a page.
@@ -131,6 +132,11 @@ impl Zones {
             Place::Data(ppn) => parity.die(self.geometry.place_of(ppn).1),
             Place::Parity { group, .. } => parity.die_of_parity(group),
         })
+    }
+
+    /// Returns the form of the check sums of out-of-band records.
+    pub(crate) fn seal(&self) -> Seal {
+        if self.parity.is_some() { Seal::Mixed } else { Seal::Plain }
     }
 
     /// Returns the pages of parity of a block.

@@ -4,7 +4,9 @@
 //! page of parity is the exclusive or (XOR) of the others as they are on the medium, and its record
 //! that of their out-of-band records. So a lost page is the XOR of the rest of its group, and so is
 //! its record. Nothing else says whether the result is right: it must have the marks and the check
-//! sum that every page has. A group in which two pages are lost gives no data, and never wrong ones.
+//! sums that every page has. The check sum of a record is not linear ([`Seal`](crate::codec::Seal)), so
+//! that the XOR of old pages does not pass as a page. A group in which two pages are lost gives no data,
+//! and never wrong ones.
 //!
 //! A place that its block has not programmed counts as zeros, whatever is there. Pages of parity are
 //! written with the pages that they cover. A crash may leave a group half written, so recovery makes
@@ -86,7 +88,7 @@ pub(crate) fn given_by(
 ) -> Option<(Raw, Oob)> {
     let &Expected { ppn, block, .. } = expected;
     let raw = rebuild(pages.zones, (ppn, block.next), read)?;
-    let slot = Slot::decode(pages.tag, ppn, &raw.record);
+    let slot = Slot::rebuilt(pages.tag, ppn, &raw.record);
     let record = pages.verify(expected, slot, &raw.bytes).ok()?;
     Some((raw, record))
 }

@@ -70,7 +70,7 @@ fn renew_pages(
         match (Pages { media, zones, tag }).read(&expected, &mut data) {
             Ok(oob) => {
                 media.write_at(zones.data(ppn), &data)?;
-                media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
+                media.write_at(zones.oob(ppn), &oob.encode(zones.seal(), tag, ppn))?;
             }
             Err(Damage::Io(_)) => {} // it could not be read before either: that stays an error
             Err(_) => return Err(changed(&format!("page {page}"))),
@@ -278,7 +278,7 @@ fn move_page(
     };
     let to = zones.geometry.ppn(block, offset);
     media.write_at(zones.data(to), &data)?;
-    media.write_at(zones.oob(to), &record.encode(tag, to))?;
+    media.write_at(zones.oob(to), &record.encode(zones.seal(), tag, to))?;
     recovered.store.entries()[page as usize] = to;
     recovered.touched.extend(zones.stripe_of(to));
     recovered.counters.copied_pages += 1;

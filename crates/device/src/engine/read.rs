@@ -141,7 +141,7 @@ impl Drive {
             (found, Some(_)) => Ok(found.ok().and_then(marked).or_else(|| {
                 let next = self.expected(page, ppn).block.next;
                 let raw = parity::rebuild(&self.zones, (ppn, next), |place| self.raw(place))?;
-                marked(Slot::decode(self.tag, ppn, &raw.record))
+                marked(Slot::rebuilt(self.tag, ppn, &raw.record))
             })),
         }
     }

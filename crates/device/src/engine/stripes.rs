@@ -61,7 +61,7 @@ impl Stripes {
         data: &[u8],
         record: &Oob,
     ) -> bool {
-        let record = record.encode(tag, ppn);
+        let record = record.encode(zones.seal(), tag, ppn);
         if let Some(parity) = zones.parity {
             self.cover(read, (zones, parity), ppn, (data, &record));
         }

@@ -56,6 +56,10 @@ mutants! {
     OobSumNotChecked,
     /// An out-of-band record is not signed with its place.
     OobWithoutPlace,
+    /// The check sum of a record is linear, also on a drive with parity.
+    ParitySealLinear,
+    /// A record with a linear check sum counts although parity gave it.
+    PlainRecordRebuilt,
     /// After a crash the parity stays as it is.
     ParityNotRenewed,
     /// After a crash the parity of stripes in the tail of the journal stays as it is.
