@@ -40,7 +40,7 @@ SMALL_NV2: dict[str, Any] = {
     "device": "kingston-nv2",
     "capacity": "16GiB",
     "pages_per_block": 24,
-    "mapping": "dftl:entries=262144,fetch=1024",
+    "mapping": "dftl:entries=262144,fetch=1024,blocks=own",
 }
 
 

@@ -37,6 +37,7 @@ FEATURES: tuple[Options, ...] = (
     {"frontier": "double"},
     {"frontier": "mixed:low=2"},
     {"mapping": "dftl:entries=64,per_page=16"},
+    {"mapping": "dftl:entries=64,per_page=16,blocks=own"},
     {"mapping": "fast:log_blocks=4"},
     {"mapping_unit": "1KiB"},
     {"power_protection": "no", "mapping_unit": "1KiB"},

@@ -8,7 +8,7 @@ use flashgc_ftl::{Geometry, Mapping, PageBuffer, PlacementSpec};
 use flashgc_timed::Preemption;
 use flashgc_timed::words::parse_preemption;
 
-use crate::options::{NONE, RunConfig};
+use crate::options::RunConfig;
 
 /// Returns a number of bytes as a text with its unit.
 fn bytes(number: u32) -> String {
@@ -129,9 +129,9 @@ pub(crate) fn check_buffer(
                     "{} does not go with {}: the pages that are programmed early are padded, and padding \
                      would take the room that copies of a class need",
                     subject("flush_after"),
-                    choice("placement", &config.placement)
+                    placement.said()
                 ),
-                format!("{}, or leave {} out", choice("placement", NONE), option("flush_after")),
+                format!("{}, or leave {} out", placement.without(), option("flush_after")),
             ));
         }
     }

@@ -228,16 +228,16 @@ impl Specs {
                 true => Frontier::parse(&config.frontier)?,
                 false => Frontier::Single,
             },
-            mapping,
             allocation: Allocation::parse(&config.allocation)?,
             levelling: match &config.wear_levelling {
                 Some(text) => Levelling::parse(text)?,
                 None => None,
             },
-            placement: match outside.placement {
+            placement: mapping.placement_below(match outside.placement {
                 Some(placement) => PlacementSpec::from_outside(placement),
                 None => PlacementSpec::parse(&config.placement)?,
-            },
+            }),
+            mapping,
             fill: Fill::parse(&config.fill)?,
             lifespan: lifespan(config)?,
             times: config.times.as_deref().map(Times::parse).transpose()?,

@@ -343,6 +343,20 @@ fn smallest(pages: u64, b: u32, spare: f64) -> Option<u32> {
     [blocks - 1, blocks].into_iter().find(|&blocks| has(blocks))
 }
 
+/// Refuses a drive with more pages than page numbers can name. A part of it can be simulated.
+pub(crate) fn check_page_numbers(config: &RunConfig, blocks: u32) -> Result<(), SpecError> {
+    let b = config.units_per_block();
+    refuse_if!(
+        (2..=Geometry::MAX_PAGES_PER_BLOCK).contains(&b) && blocks > Geometry::most_blocks(b),
+        choice("scale", "1/64"),
+        "the drive has {} of {b} mapping units, expected {} at most, because page numbers have 32 \
+         bits",
+        count(blocks.into(), if config.blocks_together() > 1 { "superblock" } else { "block" }),
+        Geometry::most_blocks(b)
+    );
+    Ok(())
+}
+
 /// Returns the shape of a drive without a clock.
 pub(crate) fn geometry(
     config: &RunConfig,
@@ -351,7 +365,10 @@ pub(crate) fn geometry(
 ) -> Result<Geometry, FtlError> {
     let b = config.units_per_block();
     match (blocks, source.fixed_pages(b)) {
-        (Some(blocks), None) => Ok(Geometry::with_spare(blocks, b, config.spare)?),
+        (Some(blocks), None) => {
+            check_page_numbers(config, blocks)?;
+            Ok(Geometry::with_spare(blocks, b, config.spare)?)
+        }
         (None, Some(pages)) if u64::from(pages) < 2 * u64::from(b) => Err(SpecError::new(
             format!(
                 "the workload addresses {}, expected at least two blocks of {b} pages",

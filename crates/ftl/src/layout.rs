@@ -124,7 +124,7 @@ impl Layout {
             match (self.levelling, placement.is_none()) {
                 (Some(_), _) => " with static wear levelling".to_string(),
                 (None, true) => String::new(),
-                (None, false) => format!(" with {placement}"),
+                (None, false) => format!(" with {}", placement.in_full()),
             },
             if kept == 1 { "" } else { "s" }
         )))

@@ -8,6 +8,7 @@ use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::log_map;
+use crate::placement::PlacementSpec;
 use crate::scheme::Scheme;
 use crate::translation::{MakePageMap, Translation};
 use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
@@ -144,6 +145,12 @@ impl Mapping {
             return Ok(*geometry);
         }
         dftl::with_map(&self.params, geometry)
+    }
+
+    /// The placement of the page map below this mapping, on a drive with `placement`: pages of a
+    /// map on flash may have blocks of their own.
+    pub fn placement_below(&self, placement: PlacementSpec) -> PlacementSpec {
+        if self.is_on_flash() { dftl::placement(&self.params, placement) } else { placement }
     }
 
     /// The cache of map entries of a drive of this shape; `None` if the whole map is in memory.

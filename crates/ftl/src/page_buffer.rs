@@ -82,11 +82,10 @@ impl PageBuffer {
         }
         refuse_if!(
             !placement.is_none(),
-            format!("{}, or {}", choice("placement", "none"), choice("power_protection", "yes")),
-            "{} {} does not go with {}: pages are padded before an erase, and padding would take \
+            format!("{}, or {}", placement.without(), choice("power_protection", "yes")),
+            "{} does not go with {}: pages are padded before an erase, and padding would take \
              the room that copies of a class need",
-            subject("placement"),
-            placement.name(),
+            placement.said(),
             choice("power_protection", "no")
         );
         if frontier.has_pool() {

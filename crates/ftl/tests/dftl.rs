@@ -4,9 +4,12 @@
 use crate::dftl_reference::NaiveDftl;
 use crate::hinting::Hinting;
 use crate::reference::picks::naive_pick;
+use crate::reference::rules::{MapApart, Setting, naive_rule};
 use crate::reference::{Frontier as Naive, Reference};
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{Fill, Frontier, FtlError, Geometry, Layout, Mapping, Translation, VictimSpec};
+use flashgc_ftl::{
+    Fill, Frontier, FtlError, Geometry, Layout, Mapping, PlacementSpec, Translation, VictimSpec,
+};
 use proptest::prelude::*;
 
 fn layout(geometry: Geometry, frontier: Frontier, fill: Fill) -> Layout {
@@ -292,4 +295,90 @@ proptest! {
         prop_assert_eq!(layer.counts().zombies.is_some(), heeds);
         layer.audit().map_err(TestCaseError::fail)?;
     }
+
+    /// With any rule for the pages of the host. First contents are in page order, so the map lies behind
+    /// them, and one block has pages of both.
+    #[test]
+    fn a_map_in_blocks_of_its_own_is_that_of_the_naive_reference(
+        policy in prop::sample::select(vec!["greedy", "greedy:ties=oldest", "cost-benefit"]),
+        placement in prop::sample::select(vec!["none", "dac", "sepbit", "multilog", "sfr", "gdt", "fadac"]),
+        runs in 1usize..40,
+        (run, per_run) in prop_oneof![Just((1, 20)), (1u32..6, 2u32..5)],
+        logical_pages in 20u32..96,
+        seed in any::<u64>(),
+        commands in prop::collection::vec((0.0..1.0f64, 0u8..12), 1..600),
+    ) {
+        let placement = PlacementSpec::parse(placement).unwrap();
+        let (entries, per_page) = (runs * run as usize, per_run * run);
+        let both = logical_pages + logical_pages.div_ceil(per_page);
+        // The classes of the rule and of the map, and the blocks kept for copies.
+        let kept = placement.blocks_kept().unwrap_or(2) + 2 + 2;
+        let blocks = both.div_ceil(8) + kept + 1;
+        let geometry = Geometry::new(blocks, 8, logical_pages.into()).unwrap();
+        let spec = format!("dftl:entries={entries},per_page={per_page},fetch={run},blocks=own");
+        let frontier = Frontier::Pool { low: 2 };
+        let on = Layout { seed, placement: placement.clone(), ..layout(geometry, frontier, Fill::Sequential) };
+        let mut layer = dftl(&spec, policy, on).unwrap();
+        let mut flash = Reference::sequential(blocks as usize, 8, both, Naive::Pool(2), seed);
+        let filled = flash.programs;
+        let setting = Setting { pages_per_block: 8, logical_pages: both, events: Vec::new() };
+        let rule = naive_rule(&placement.to_string(), setting);
+        flash.place(Box::new(MapApart { rule, first: logical_pages, programs: Vec::new() }));
+        let mut naive = NaiveDftl::new(flash, logical_pages, (per_page, run), entries);
+        let mut pick = naive_pick(policy);
+        for &(share, what) in &commands {
+            let page = (share * share * f64::from(logical_pages)) as u32;
+            match what {
+                0 => {
+                    layer.trim(&[page]).unwrap();
+                    naive.trim(page, &mut pick);
+                }
+                1..4 => {
+                    layer.reads().unwrap().read(&[page]).unwrap();
+                    naive.read(page, &mut pick);
+                }
+                _ => {
+                    layer.write(&[page]).unwrap();
+                    naive.write(page, &mut pick);
+                }
+            }
+            for page in 0..logical_pages {
+                let place = naive.found(page).map(|(block, at)| (block as u32, at as u32));
+                prop_assert_eq!(layer.locate(page), place, "page {}", page);
+            }
+        }
+        prop_assert_eq!(traffic(&*layer), naive.traffic);
+        prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);
+        layer.audit().map_err(TestCaseError::fail)?;
+    }
+}
+
+/// The map shares blocks with the host's pages only where first contents put both into one.
+#[test]
+fn no_block_has_pages_of_the_host_and_of_its_map() {
+    let geometry = Geometry::new(60, 8, 320).unwrap();
+    let on = layout(geometry, Frontier::Pool { low: 2 }, Fill::Empty);
+    // 320 pages of the host and 80 of their map: 50 of 60 blocks.
+    let counts = ["shared", "own"].map(|blocks| {
+        let spec = format!("dftl:entries=16,per_page=4,blocks={blocks}");
+        let mut layer = dftl(&spec, "greedy", on.clone()).unwrap();
+        let mut rng = Stream::new(5, "pages");
+        layer.write(&(0..320).collect::<Vec<_>>()).unwrap();
+        for _ in 0..4000 {
+            layer.write(&[rng.below(320)]).unwrap();
+        }
+        // Blocks of the host's pages have all their valid pages among those of the host.
+        let mut of_host = vec![0; 60];
+        for page in 0..320 {
+            let (block, _) = layer.locate(page).expect("written");
+            of_host[block as usize] += 1;
+        }
+        let mixed = (0..60u32).filter(|&block| {
+            let (valid, of_host) = (layer.blocks().valid(block), of_host[block as usize]);
+            valid > of_host && of_host > 0
+        });
+        mixed.count()
+    });
+    assert_eq!(counts[1], 0);
+    assert!(counts[0] > 20, "{counts:?}");
 }

@@ -29,10 +29,16 @@ fn drive<O: Observer>(
 ) -> TimedDrive<O> {
     let mapping = Mapping::parse(mapping).unwrap();
     let below = mapping.geometry_below(&geometry).unwrap();
-    let layer = layer(settings, below, policy, fill, 2);
+    let layout = layout_of(settings, below, "none", fill, 2, true);
+    let placement = mapping.placement_below(layout.placement);
+    let mut settings = settings.clone();
+    let for_folds = settings.slc.map_or(0, |_| SlcRegion::kept_for_folds(&placement));
+    settings.collecting.low += placement.kept_for_copies() + for_folds;
+    settings.collecting.high += placement.kept_for_copies() + for_folds;
+    let layer = map_of(&settings, policy, Layout { placement, ..layout });
     let cache = mapping.cache(&geometry, |page| layer.locate(page)).unwrap();
     let (observer, requests) = (observer(&*layer), Box::new(Listed::new(requests)));
-    let drive = TimedDrive::new(settings.clone(), layer, requests, observer).unwrap();
+    let drive = TimedDrive::new(settings, layer, requests, observer).unwrap();
     drive.mapped(cache).unwrap()
 }
 
@@ -75,6 +81,8 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
         ("dftl:entries=300,per_page=64", "cost-benefit", Fill::Random),
         ("dftl:entries=320,per_page=1024,fetch=64", "d-choices:d=3", Fill::Sequential),
         ("dftl:entries=900,per_page=512", "fifo", Fill::Random),
+        ("dftl:entries=40,per_page=64,blocks=own", "greedy", Fill::Random),
+        ("dftl:entries=320,per_page=64,fetch=16,blocks=own", "cost-benefit", Fill::Empty),
         ("dftl:entries=100000,per_page=64", "cat", Fill::Random),
     ];
     for (mapping, policy, fill) in cases {
@@ -412,7 +420,9 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
                     one
                 })
                 .collect();
-            let spec = format!("dftl:entries={entries},per_page={per_page},fetch={fetch}");
+            let blocks = ["shared", "own"][number % 2];
+            let spec =
+                format!("dftl:entries={entries},per_page={per_page},fetch={fetch},blocks={blocks}");
             let of = (geometry, "greedy", Fill::Random);
             let mut drive = drive(&settings, &spec, of, requests, |layer| Audited {
                 checker: Checker::new(layer),
@@ -468,7 +478,9 @@ fn the_map_lies_in_normal_blocks_and_hears_of_folds() {
         settings.collecting.preemption = Preemption::Semi { merge: true, pipeline: false };
         let requests = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
         let of = (geometry, "greedy", Fill::Random);
-        let mut drive = drive(&settings, "dftl:entries=40,per_page=32", of, requests, Checker::new);
+        let of_map = if waits { "own" } else { "shared" };
+        let spec = format!("dftl:entries=40,per_page=32,blocks={of_map}");
+        let mut drive = drive(&settings, &spec, of, requests, Checker::new);
         for completed in (500..=commands.len() as u64).step_by(500) {
             drive.run(Until { completed, ..Until::END }).unwrap();
             drive.audit().unwrap();

@@ -16,7 +16,7 @@ use flashgc_workload::requests::{Requests, Space};
 use super::plan::TimedPlan;
 use crate::input::without_times;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig, find};
-use crate::shape::{no_blocks, with_room};
+use crate::shape::{check_page_numbers, no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
 
@@ -245,20 +245,6 @@ pub(crate) fn geometry(
         return Ok((Geometry::new(enough()?, b, pages.into())?, Some(wanted.blocks())));
     };
     Ok((with_room(config, blocks, pages, enough)?, None))
-}
-
-/// Refuses a drive with more pages than page numbers can name. A part of it can be simulated.
-fn check_page_numbers(config: &RunConfig, blocks: u32) -> Result<(), SpecError> {
-    let b = config.units_per_block();
-    refuse_if!(
-        (2..=Geometry::MAX_PAGES_PER_BLOCK).contains(&b) && blocks > Geometry::most_blocks(b),
-        choice("scale", "1/64"),
-        "the drive has {} of {b} mapping units, expected {} at most, because page numbers have 32 \
-         bits",
-        count(blocks.into(), if config.blocks_together() > 1 { "superblock" } else { "block" }),
-        Geometry::most_blocks(b)
-    );
-    Ok(())
 }
 
 /// Returns the number of blocks of the smallest drive for the pages of `wanted`. Every plane has

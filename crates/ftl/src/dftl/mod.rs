@@ -31,8 +31,9 @@
 //! of page-level address mappings", ASPLOS 2009. Here the least recently used entry leaves the
 //! cache first; the paper has a segmented list, and brings one entry at a time as `fetch=1` does.
 //! Drives with little memory for the map keep whole translation pages or parts of them
-//! (`fetch=1024`): the pages of a sequential read then need one read of the map together. Here translation pages share the page map's
-//! frontiers; in the paper they have their own blocks.
+//! (`fetch=1024`): the pages of a sequential read then need one read of the map together. In the
+//! paper translation pages have blocks of their own, as with `blocks=own`, which needs the pool
+//! frontier. With `blocks=shared` they go where copies and host writes go.
 
 mod at_once;
 mod cache;
@@ -44,9 +45,10 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
 use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, GeometryError};
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::Layout;
+use crate::placement::PlacementSpec;
 use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 use crate::wear::Wear;
 use flashgc_base::naming::{choice, subject};
@@ -62,6 +64,8 @@ pub(crate) const PARAMS: &[Param] = &[
     Param::integer("fetch", (1, 1 << 20), Some("1")).help(
         "map entries that come into memory and leave it together: a divisor of per_page and of entries",
     ),
+    Param::word("blocks", &["shared", "own"], Some("shared"))
+        .help("translation pages are among copies and host writes, or have blocks of their own"),
 ];
 
 #[derive(State)]
@@ -74,6 +78,14 @@ pub(crate) struct Dftl {
     geometry: Geometry,
     #[snapshot(state)]
     cache: MapCache,
+}
+
+/// Returns `placement`, with blocks of their own for translation pages if `params` say so.
+pub(crate) fn placement(params: &Params, placement: PlacementSpec) -> PlacementSpec {
+    match params.text("blocks") {
+        "own" => placement.with_map(params.integer("per_page") as u32),
+        _ => placement,
+    }
 }
 
 /// Translation pages of a map of `pages` pages.
@@ -91,9 +103,9 @@ fn inner_geometry(params: &Params, geometry: &Geometry) -> Result<(u32, Geometry
     inner.map(|inner| (map_pages, inner)).map_err(|error| on_flash(map_pages, &error))
 }
 
-fn on_flash(map_pages: u32, error: &impl std::fmt::Display) -> SpecError {
+fn on_flash(map_pages: u32, error: &GeometryError) -> SpecError {
     let map = count(map_pages.into(), "page");
-    SpecError::new(format!("dftl has {map} of its map on flash beside the data: {error}"), "")
+    SpecError::new(format!("dftl has {map} of its map on flash beside the data: {}", error.0), "")
 }
 
 /// The most translation pages that may be written in a row because collections moved pages. With
@@ -141,7 +153,8 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
         );
     }
     let (map_pages, inner) = inner_geometry(params, &layout.geometry)?;
-    let with_map = Layout { geometry: inner, ..layout.clone() };
+    let placement = placement(params, layout.placement.clone());
+    let with_map = Layout { geometry: inner, placement, ..layout.clone() };
     with_map.check_spare().map_err(|error| on_flash(map_pages, &error))
 }
 
@@ -169,8 +182,9 @@ pub(crate) fn dftl(
 ) -> Result<Box<dyn Translation>, FtlError> {
     check(params, &layout)?;
     let geometry = layout.geometry;
-    let inner = with_map(params, &geometry)?;
-    let mut inner = make(Layout { geometry: inner, ..layout })?;
+    let placement = placement(params, layout.placement);
+    let inner = Layout { geometry: with_map(params, &geometry)?, placement, ..layout };
+    let mut inner = make(inner)?;
     let Some(moves) = inner.moves() else {
         return Err(SpecError::new("dftl needs a page map that reports its moves", "").into());
     };

@@ -10,6 +10,7 @@ mod fdp;
 mod future;
 mod gdt;
 mod intervals;
+mod map_apart;
 mod multilog;
 mod none;
 mod oracle;
@@ -27,6 +28,7 @@ pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::Handles;
 use future::Waiting;
 pub use future::{Event, Future};
+use map_apart::MapApart;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
@@ -302,6 +304,8 @@ pub struct PlacementSpec {
     /// The placement from outside. It takes the place of the registered placement, and the other
     /// fields are then the default.
     external: Option<ExternalPlacement>,
+    /// The entries of a translation page, if the map lies on flash and has blocks of its own.
+    map_entries: Option<u32>,
 }
 
 /// The requirements of a placement on its drive.
@@ -321,7 +325,7 @@ impl PlacementSpec {
             true => fdp::read(&spec)?,
             false => Params::resolve(&spec, info.params)?,
         };
-        Ok(Self { info, params, future: Waiting::default(), external: None })
+        Ok(Self { info, params, future: Waiting::default(), external: None, map_entries: None })
     }
 
     /// A placement from outside.
@@ -341,7 +345,44 @@ impl PlacementSpec {
 
     /// Returns `true` if the placement leaves all to the frontier, as a drive does by default.
     pub fn is_none(&self) -> bool {
+        self.has_no_rule() && self.map_entries.is_none()
+    }
+
+    /// Returns `true` if no rule sorts the pages of the host.
+    fn has_no_rule(&self) -> bool {
         self.external.is_none() && self.info.make.is_none()
+    }
+
+    /// Returns the placement of a drive whose map lies on flash and has blocks of its own. A
+    /// translation page has `entries` entries.
+    pub(crate) fn with_map(self, entries: u32) -> Self {
+        Self { map_entries: Some(entries), ..self }
+    }
+
+    /// Returns `true` if only the pages of the map are sorted from others.
+    fn sorts_map_alone(&self) -> bool {
+        self.has_no_rule() && self.map_entries.is_some()
+    }
+
+    /// The option that sorts pages into classes, as messages name it.
+    pub fn said(&self) -> String {
+        match self.sorts_map_alone() {
+            true => format!("{} dftl with blocks=own", subject("mapping")),
+            false => format!("{} {}", subject("placement"), self.name()),
+        }
+    }
+
+    /// The option that sorts pages into classes, with its parameters.
+    pub(crate) fn in_full(&self) -> String {
+        if self.sorts_map_alone() { self.said() } else { self.to_string() }
+    }
+
+    /// The choice that sorts no pages into classes, for hints.
+    pub fn without(&self) -> String {
+        match self.sorts_map_alone() {
+            true => choice("mapping", "dftl:blocks=shared"),
+            false => choice("placement", POLICIES[0].name),
+        }
     }
 
     /// Returns `true` if the placement must know what the host will write.
@@ -420,10 +461,9 @@ impl PlacementSpec {
         }
         Err(SpecError::new(
             format!(
-                "{} {} needs the pool frontier, found {}: each of its classes has an open block of its own, \
+                "{} needs the pool frontier, found {}: each of its classes has an open block of its own, \
                  from the pool",
-                subject("placement"),
-                self.name(),
+                self.said(),
                 choice("frontier", frontier)
             ),
             choice("frontier", "pool"),
@@ -458,23 +498,41 @@ impl PlacementSpec {
         &self,
         geometry: &Geometry,
     ) -> Result<Option<Box<dyn Placement>>, SpecError> {
-        if let Some(external) = &self.external {
-            return external.make(geometry.into()).map(Some);
+        let rule = match &self.external {
+            Some(external) => Some(external.make(geometry.into())?),
+            None => {
+                let future = self.future.take();
+                if future.is_none() {
+                    self.check_without_future()?;
+                }
+                self.info.make.map(|make| make(&self.params, geometry.into(), future))
+            }
+        };
+        Ok(self.beside_map(rule, geometry.into()))
+    }
+
+    /// Returns `rule`, joined to the map if that has blocks of its own.
+    fn beside_map(
+        &self,
+        rule: Option<Box<dyn Placement>>,
+        shape: Shape,
+    ) -> Option<Box<dyn Placement>> {
+        match self.map_entries {
+            Some(entries) => Some(Box::new(MapApart::new(rule, shape, entries))),
+            None => rule,
         }
-        let future = self.future.take();
-        if future.is_none() {
-            self.check_without_future()?;
-        }
-        Ok(self.info.make.map(|make| make(&self.params, geometry.into(), future)))
     }
 
     /// Returns the requirements of the placement; `None` if it leaves all to the frontier.
     fn needs(&self) -> Option<Needs> {
         if let Some(external) = &self.external {
-            return Some(external.needs());
+            let of_map = u32::from(self.map_entries.is_some());
+            let Needs { classes, copy_classes, .. } = external.needs();
+            let (classes, copy_classes) = (classes + of_map, copy_classes + of_map);
+            return Some(Needs { classes, copy_classes, ..external.needs() });
         }
-        let make = self.info.make?;
-        let mut sample = make(&self.params, Shape::default(), None);
+        let rule = self.info.make.map(|make| make(&self.params, Shape::default(), None));
+        let mut sample = self.beside_map(rule, Shape::default())?;
         Some(Needs {
             classes: sample.classes() as u32,
             copy_classes: sample.copy_classes() as u32,

@@ -6,6 +6,7 @@ mod fadac;
 mod fdp;
 mod gdt;
 mod intervals;
+mod map_apart;
 mod multilog;
 mod oracle;
 mod sepbit;
@@ -14,6 +15,8 @@ mod sfs;
 mod warcip;
 
 use std::collections::BTreeMap;
+
+pub use map_apart::MapApart;
 
 /// The time: programs and writes of the host so far.
 #[derive(Clone, Copy, Default)]
