@@ -360,9 +360,9 @@ class RunKeywords(Keywords, total=False):
     """
     parity: str | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
-    which lie on several dies, so that a block that fails is rebuilt from the others; with a clock
-    and on a stored drive, N divides the number of its dies. spare is the share beside the parity.
-    For example 1/16. [default: none]
+    which lie on several dies, so that a block that fails is rebuilt from the others; on a stored
+    drive, N divides the number of its dies. spare is the share beside the parity. For example 1/16.
+    [default: none]
     """
     spare: float | str | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
@@ -445,9 +445,9 @@ class CompareKeywords(Keywords, total=False):
     """
     parity: str | Sequence[str] | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
-    which lie on several dies, so that a block that fails is rebuilt from the others; with a clock
-    and on a stored drive, N divides the number of its dies. spare is the share beside the parity.
-    For example 1/16. [default: none]
+    which lie on several dies, so that a block that fails is rebuilt from the others; on a stored
+    drive, N divides the number of its dies. spare is the share beside the parity. For example 1/16.
+    [default: none]
     """
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For

@@ -60,6 +60,7 @@ def configurations() -> Iterator[Configuration]:
     yield timed("superblock/dies", **over)
     yield timed("superblock/dies/parity/suspend", parity="1/4", preemption="suspend",
                 scheduling="reads-first", placement="sepbit", **over, **UNITS)  # fmt: skip
+    yield timed("superblock/dies/parity-of-planes", parity="1/16", **over, **UNITS)
     yield timed("superblock/dies/flushed/paced", power_protection="no", flush_every=7,
                 preemption="pgc", write_pacing="yes", gc_low=3, cache_commands="yes",
                 **{**over, "superblock": "dies=2,planes=4"})  # fmt: skip

@@ -22,7 +22,7 @@ pub(crate) const MOST_IN_PROGRAM: u32 = 1024;
 impl Parity {
     /// Returns the parity of superblocks with these `members`, if they have stripes.
     pub fn new(members: Members, pages_per_program: u32) -> Option<Self> {
-        let Members { dies, stripe } = members;
+        let Members { dies, stripe, .. } = members;
         stripe.map(|parts| Self { dies, parts, pages_per_program })
     }
 
@@ -33,7 +33,7 @@ impl Parity {
     }
 
     fn members(&self) -> Members {
-        Members { dies: self.dies, stripe: Some(self.parts) }
+        Members { dies: self.dies, stripe: Some(self.parts), planes: 1 }
     }
 
     /// Returns `true` if a superblock with `pages` pages of data has whole stripes.
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_group_has_one_page_of_each_die_of_its_stripe() {
         // Two stripes of four dies, programs of 3 pages: 9 pages of data in a stripe.
-        let members = Members { dies: 8, stripe: Some(4) };
+        let members = Members::new(8, Some(4));
         let parity = Parity::new(members, 3).unwrap();
         assert!(parity.fits(18 * 5) && !parity.fits(18 * 5 + 9));
         assert_eq!(parity.pages(90), 30);

@@ -195,7 +195,7 @@ mod tests {
     fn parity_lies_behind_the_pages_that_it_covers() {
         // 3 blocks of 6 pages of data, with stripes of 3 dies: 3 pages of parity each.
         let geometry = Geometry::new(3, 6, 10).unwrap();
-        let parity = Parity::new(Members { dies: 3, stripe: Some(3) }, 1);
+        let parity = Parity::new(Members::new(3, Some(3)), 1);
         let zones = Zones::new(geometry, parity, 4096, 8).unwrap();
         let without = Zones::new(geometry, None, 4096, 8).unwrap();
         assert_eq!(zones.place(Place::Data(8)), (zones.data(8), zones.oob(8)));

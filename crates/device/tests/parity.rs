@@ -17,7 +17,7 @@ fn settings(parts: u32) -> Settings {
         blocks_together: 4,
         ..Layout { geometry: Geometry::new(20, 12, 120).unwrap(), ..plain.layout }
     };
-    let parity = Parity::new(Members { dies: 4, stripe: Some(parts) }, 2);
+    let parity = Parity::new(Members::new(4, Some(parts)), 2);
     Settings { layout, parity, ..plain }
 }
 

@@ -180,10 +180,11 @@ impl Resolved {
                 format!("{}, or leave it out", choice("frontier", "pool")),
             ));
         }
-        check_stripes(&self.config, "a stored drive")?;
+        check_stripes(&self.config)?;
         // Each page of its file is written when it comes, so planes gather none.
         let units_per_page = self.config.unit_count();
-        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, ..self.buffer };
+        let is_protected = self.buffer.is_protected;
+        let buffer = PageBuffer { units_per_page, is_protected, ..PageBuffer::default() };
         Ok((Layout { buffer, ..self.layout(0) }, self.victim()?.clone()))
     }
 
@@ -221,7 +222,7 @@ impl Resolved {
         commands: HostCommands,
         packing: Option<Packing>,
     ) -> Work {
-        let Members { dies, stripe } = self.config.dies_together();
+        let (dies, stripe) = (self.config.members().0, self.config.stripe());
         Work { counters, commands, packing, buffer: self.buffer, dies, stripe }
     }
 

@@ -4,7 +4,7 @@ use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::source::Source;
-use flashgc_ftl::{FtlError, Geometry};
+use flashgc_ftl::{FtlError, Geometry, Members};
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{parse_preemption, parse_superblock, parse_unit};
 use flashgc_timed::{Order, Placement, Preemption, Superblock, Unit};
@@ -127,15 +127,17 @@ pub(crate) fn check_superblocks(config: &RunConfig) -> Result<(), SpecError> {
         config.parity,
         count(blocks.into(), "block")
     );
-    let (units, page) = (config.units_per_block(), config.page_buffer()?.units_per_program());
+    let Members { dies, stripe, planes } = config.dies_together();
     refuse_if!(
-        !units.is_multiple_of(page),
-        choice("superblock", format!("dies={blocks},planes=1")),
-        "{} {} leaves {units} mapping units of data in a superblock, expected a multiple of the {page} \
-         that are programmed together",
+        stripe == Some(1),
+        choice("parity", format!("1/{blocks}")),
+        "{} {} does not go with {}: a stripe would have {} of one die, which fails as a whole",
         subject("parity"),
-        config.parity
+        config.parity,
+        given(),
+        count(planes.into(), "plane")
     );
+    debug_assert!(stripe.is_none_or(|of_stripe| dies.is_multiple_of(of_stripe)));
     Ok(())
 }
 
@@ -220,20 +222,21 @@ fn check_wide(config: &RunConfig, timed: &TimedConfig) -> Result<(), SpecError> 
             option(key)
         );
     }
-    check_stripes(config, "a drive with a clock")
+    Ok(())
 }
 
-/// Refuses stripes of parts of dies on `drive`.
-pub(crate) fn check_stripes(config: &RunConfig, drive: &str) -> Result<(), SpecError> {
-    let (dies, stripe) = (config.members().0, parse_parity(&config.parity)?);
+/// Refuses stripes with several planes of each die, as a stored drive rebuilds dies that are lost.
+pub(crate) fn check_stripes(config: &RunConfig) -> Result<(), SpecError> {
+    let Members { dies, planes, .. } = config.dies_together();
     refuse_if!(
-        stripe.is_some_and(|parts| !dies.is_multiple_of(parts)),
+        planes > 1,
         choice("parity", format!("1/{dies}")),
-        "{} {} does not go with superblocks over {} on {drive}: a program has data or parity, so a \
-         stripe has whole dies",
+        "{} {} does not go with superblocks over {} on a stored drive: a die can be lost there as a whole, \
+         and a stripe would lose {} with it, of which its parity gives one back",
         subject("parity"),
         config.parity,
-        count(dies.into(), "die")
+        count(dies.into(), "die"),
+        count(planes.into(), "plane")
     );
     Ok(())
 }

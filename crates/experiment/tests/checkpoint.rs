@@ -143,11 +143,11 @@ fn timed() -> Vec<RunConfig> {
             ..timed(&|clock| clock.suspend = "20us".into())
         },
         RunConfig {
-            superblock: "dies=4,planes=1".into(),
-            parity: "1/4".into(),
+            superblock: "dies=4,planes=2".into(),
+            parity: "1/8".into(),
             program: "one-shot:pages=2".into(),
             ..timed(&|clock| {
-                (clock.channels, clock.dies) = (2, 2);
+                (clock.channels, clock.dies, clock.planes) = (2, 2, 2);
                 clock.arrivals = Some("closed:threads=64".into());
                 clock.preemption = "suspend".into();
                 clock.read_failures = Some("0.1".into());

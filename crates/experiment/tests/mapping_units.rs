@@ -122,12 +122,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     // There are four units a page, four pages a block, and ten blocks. The drive is empty at first.
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
-        buffer: PageBuffer {
-            units_per_page: 4,
-            planes: 1,
-            pages_per_program: 1,
-            is_protected: false,
-        },
+        buffer: PageBuffer { units_per_page: 4, is_protected: false, ..PageBuffer::default() },
         fill: Fill::Empty,
         ..Layout::new(Geometry::new(10, 16, 64).unwrap())
     };
@@ -171,12 +166,7 @@ fn a_collection_reads_pages_and_packs_their_units() {
     // on its second; the copies fill three quarters of a page.
     let layout = Layout {
         frontier: Frontier::Pool { low: 1 },
-        buffer: PageBuffer {
-            units_per_page: 4,
-            planes: 1,
-            pages_per_program: 1,
-            is_protected: true,
-        },
+        buffer: PageBuffer { units_per_page: 4, is_protected: true, ..PageBuffer::default() },
         ..Layout::new(Geometry::new(8, 8, 32).unwrap())
     };
     let mut layer = VictimSpec::parse("greedy:ties=lowest").unwrap().build(layout).unwrap();
@@ -247,7 +237,7 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
             placement: spec,
-            buffer: PageBuffer { units_per_page: 4, planes: 1, pages_per_program: 1, is_protected },
+            buffer: PageBuffer { units_per_page: 4, is_protected, ..PageBuffer::default() },
             fill: Fill::Random,
             seed: 7,
             ..Layout::new(geometry)

@@ -90,8 +90,10 @@ struct Options {
     dies: u32,
     /// Planes of a die, whose blocks are superblocks.
     planes: u32,
-    /// `true` if one die of each stripe has parity.
+    /// `true` if one die of each stripe has parity, or one plane.
     has_parity: bool,
+    /// `true` if that is one plane of all planes.
+    of_planes: bool,
     /// The flash pages that are programmed together.
     pages: u32,
     is_protected: bool,
@@ -156,7 +158,7 @@ fn options() -> impl Strategy<Value = Options> {
             select(vec![1, 1, 2, 4]),
             select(vec![1, 1, 2]),
             select(vec![1, 1, 2, 4]),
-            any::<bool>(),
+            (any::<bool>(), any::<bool>()),
         ),
         any::<bool>(),
         prop::bool::weighted(0.3),
@@ -180,7 +182,7 @@ fn options() -> impl Strategy<Value = Options> {
             (
                 levels,
                 on_flash,
-                (units, planes, pages, dies, has_parity),
+                (units, planes, pages, dies, (has_parity, of_planes)),
                 is_protected,
                 is_cached,
                 map_fits,
@@ -203,7 +205,8 @@ fn options() -> impl Strategy<Value = Options> {
                 units,
                 dies,
                 planes,
-                has_parity: has_parity && dies == 4,
+                has_parity: has_parity && dies > 1 && (dies == 4 || of_planes && planes > 1),
+                of_planes: of_planes && planes > 1,
                 pages,
                 // A buffer of single pages never holds data.
                 is_protected: is_protected || together == 1,
@@ -296,7 +299,11 @@ fn config(path: &Path, options: &Options) -> RunConfig {
         page_size: unit * options.units,
         mapping_unit: (options.units > 1).then_some(unit),
         superblock: format!("dies={},planes={}", options.dies, options.planes),
-        parity: if options.has_parity { "1/4" } else { "none" }.into(),
+        parity: match (options.has_parity, options.of_planes) {
+            (false, _) => "none".into(),
+            (true, false) => "1/4".into(),
+            (true, true) => format!("1/{}", options.dies * options.planes),
+        },
         program: match options.pages {
             1 => "page".into(),
             pages => format!("one-shot:pages={pages}"),
@@ -449,7 +456,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         if options.numbering == Numbering::Given && options.units == 1
             && (options.together() == 1 || options.is_protected) && !options.on_flash
-            && options.length.is_none() && !options.is_cached
+            && options.length.is_none() && !options.is_cached && !(options.has_parity && options.of_planes)
             && (options.streams != Streams::Trace || config.host_names_streams())
         {
             let stat = stored(&kept, &[requests.clone(), requests].concat());

@@ -104,6 +104,7 @@ mod members;
 mod page_buffer;
 pub mod page_map;
 pub mod placement;
+mod programs;
 mod remembers;
 pub mod scheme;
 mod slc;
@@ -138,6 +139,7 @@ pub use placement::{
     Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, Remembers,
     placement_policies,
 };
+pub use programs::{PartParity, Programs};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use slc::{SlcBlocks, SlcRegion};
 pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};

@@ -22,6 +22,7 @@ use flashgc_base::spec::SpecError;
 use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
 use crate::placement::PlacementSpec;
+use crate::programs::{PartParity, Programs};
 
 /// The mapping units that are programmed together. Units wait in the buffer until there are so many;
 /// a loss of power may destroy them there.
@@ -35,6 +36,8 @@ pub struct PageBuffer {
     pub planes: u32,
     /// Flash pages of a word line that are programmed together; 1 if each is programmed alone.
     pub pages_per_program: u32,
+    /// The programs that hold parity beside units; `None` if no program has both.
+    pub part_parity: Option<PartParity>,
     /// `true` if units that wait in the buffer survive a loss of power.
     pub is_protected: bool,
 }
@@ -42,7 +45,13 @@ pub struct PageBuffer {
 impl Default for PageBuffer {
     /// A unit is a flash page: nothing waits.
     fn default() -> Self {
-        Self { units_per_page: 1, planes: 1, pages_per_program: 1, is_protected: true }
+        Self {
+            units_per_page: 1,
+            planes: 1,
+            pages_per_program: 1,
+            part_parity: None,
+            is_protected: true,
+        }
     }
 }
 
@@ -53,7 +62,13 @@ impl PageBuffer {
         self.units_per_program() > 1
     }
 
-    /// Returns the mapping units that are programmed together.
+    /// Returns the programs of a block.
+    pub fn programs(&self) -> Programs {
+        let Self { units_per_page, part_parity, .. } = *self;
+        Programs { units_per_page, units_per_program: self.units_per_program(), part_parity }
+    }
+
+    /// Returns the mapping units that are programmed together, if none of them is parity.
     #[inline]
     pub fn units_per_program(&self) -> u32 {
         self.units_per_page.saturating_mul(self.pages_per_program)
@@ -61,12 +76,13 @@ impl PageBuffer {
 
     /// Checks that a block of `units_per_block` units holds a whole number of programs.
     pub(crate) fn check_blocks(&self, units_per_block: u32) -> Result<(), GeometryError> {
-        let units = self.units_per_program();
+        let units = self.programs().units_per_stripe();
         if units > 0 && units_per_block.is_multiple_of(units) {
             return Ok(());
         }
+        let together = if self.part_parity.is_some() { "stripes" } else { "programs" };
         Err(GeometryError(format!(
-            "a block of {units_per_block} mapping units is no whole number of programs of {units}"
+            "a block of {units_per_block} mapping units is no whole number of {together} of {units}"
         )))
     }
 

@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::StreamId;
 use flashgc_drive::host_commands::HostCommands;
-use flashgc_ftl::{FtlError, Stepwise};
+use flashgc_ftl::{FtlError, Programs, Stepwise};
 use hashbrown::HashMap;
 
 use super::clock::Clock;
@@ -31,9 +31,9 @@ pub struct Shared<O> {
     /// The counts of the host's commands, without the reads. A write is counted when it has its
     /// physical page.
     pub commands: HostCommands,
-    /// The number of pages of the map that are programmed together.
+    /// The pages of the map that are programmed together.
     #[snapshot(skip)]
-    units_per_program: u32,
+    programs: Programs,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
 }
@@ -47,7 +47,7 @@ pub fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
 impl<O: Observer> Shared<O> {
     /// Returns the shared parts of a drive without operations under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
-        let units_per_program = map.buffer().units_per_program();
+        let programs = map.buffer().programs();
         Self {
             clock,
             map,
@@ -55,7 +55,7 @@ impl<O: Observer> Shared<O> {
             observer,
             hinted: HashMap::new(),
             commands: HostCommands::default(),
-            units_per_program,
+            programs,
             slc: None,
         }
     }
@@ -157,8 +157,14 @@ impl<O: Observer> Shared<O> {
     /// Returns `true` if the page at `ppn` is the last one of those that are programmed together.
     #[inline]
     pub fn fills_its_program(&self, ppn: u32) -> bool {
-        let all = self.units_per_program;
-        all == 1 || self.map.unit_in_program(ppn) + 1 == all
+        let all = self.programs.units_per_program;
+        match self.programs.part_parity {
+            None => all == 1 || self.map.unit_in_program(ppn) + 1 == all,
+            Some(_) => {
+                let offset = self.map.geometry().place_of(ppn).1;
+                self.programs.program(offset).1.end == offset + 1
+            }
+        }
     }
 
     /// Returns the physical place of the data of read `op`; `None` if the page has no data. Reports

@@ -135,8 +135,7 @@ impl Case {
                 buffer: PageBuffer {
                     units_per_page: hardware.units_per_page,
                     pages_per_program: hardware.pages_per_program,
-                    planes: 1,
-                    is_protected: true,
+                    ..PageBuffer::default()
                 },
                 fill: self.fill,
                 seed: self.seed,

@@ -18,7 +18,7 @@ fn striped(units: u32, failures: Option<ReadFailures>) -> Settings {
     let mut settings = settings(paper_hardware());
     let hardware = &mut settings.hardware;
     (hardware.channels, hardware.dies) = (4, 4);
-    hardware.members = Members { dies: 16, stripe: Some(16) };
+    hardware.members = Members::new(16, Some(16));
     (hardware.units_per_page, hardware.page_bytes) = (units, units * PAGE);
     (hardware.read_ns, hardware.transfer_ns) = (60 * US, 10 * US);
     settings.details = Details { failures, ..Details::default() };
@@ -255,4 +255,70 @@ fn reads_that_fail_need_parity() {
         let rule = ReadFailures::parse(text);
         assert_eq!(rule.is_ok(), text == "1e-4 ", "{text}: {rule:?}");
     }
+}
+
+/// Returns the drive of [`striped`] with 4 planes a die, a page of the map in each. One plane in `parts` has
+/// parity.
+fn shared(parts: u32, failures: Option<ReadFailures>) -> Settings {
+    let mut settings = striped(4, failures);
+    settings.hardware.members = Members::new(16, Some(parts));
+    settings.hardware.transfer_ns = 40 * US;
+    settings
+}
+
+#[test]
+fn all_planes_of_a_stripe_are_read_to_rebuild_one() {
+    // A stripe has all 4 planes of 16 dies. 15 dies read 4 pages together, and the die of the page that failed
+    // its other 3. A channel of 4 dies transfers 16 pages: 60 + 10 + 60 + 160.
+    let run = |settings: &Settings, requests: Vec<TimedRequest>| {
+        let of_row = 64 - 64 / (16 * settings.hardware.members.planes);
+        let geometry = Geometry::new(12, of_row * 8, u64::from(of_row * 8 * 6)).unwrap();
+        let mut layout = layout_of(settings, geometry, "none", Fill::Sequential, 2, true);
+        layout.buffer.planes = 4;
+        let mut drive = recorded(settings, map_of(settings, "greedy", layout), requests);
+        assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+        let told = drive.totals().failures;
+        (completed(&drive.into_observer()), told)
+    };
+    let one_fails: Vec<bool> = (0..64).map(|draw| draw == 0).collect();
+    let rule = Some(drawing(&one_fails));
+    assert_eq!(run(&shared(64, rule), vec![read(0)]), (vec![290 * US], counts(1, 1, 63, 0)));
+    // In the first row member 0 is the last of the stripe: page 60 is on its first plane, page 62 on its third, and
+    // its fourth has the parity. Its channel has three other dies.
+    assert_eq!(run(&shared(64, rule), vec![read(62)]), (vec![290 * US], counts(1, 1, 63, 0)));
+    // Two planes of each die: 31 pages, and 8 on each bus.
+    let rule = Some(drawing(&one_fails[..32]));
+    assert_eq!(run(&shared(32, rule), vec![read(0)]), (vec![210 * US], counts(1, 1, 31, 0)));
+    assert_eq!(run(&shared(32, rule), vec![read(61)]), (vec![210 * US], counts(1, 1, 31, 0)));
+    // One more that fails is a loss, on whichever die it is.
+    for other in [1, 40, 63] {
+        let two_fail: Vec<bool> = (0..64).map(|draw| draw == 0 || draw == other).collect();
+        let rule = Some(drawing(&two_fail[..=other]));
+        assert_eq!(run(&shared(64, rule), vec![read(0)]).1, counts(1, 1, 63, 1), "{other}");
+    }
+}
+
+#[test]
+fn the_last_program_of_a_stripe_has_data_and_parity() {
+    // One channel, 2 dies of 2 planes, a stripe of all 4 planes: 3 pages of data in a row. In row 0 pages 0 and 1 go
+    // to member 1, from 20 to 220 in its cells. Page 2 and the parity go to member 0, from 40 on. In row 1 pages
+    // 3 and 4 go to member 0, from 240 on, and page 5 with the parity to member 1, from 220 on. Writes that fill
+    // no program are done in the buffer.
+    let mut settings = open(striped(2, None));
+    let hardware = &mut settings.hardware;
+    (hardware.channels, hardware.dies, hardware.transfer_ns) = (1, 2, 20 * US);
+    hardware.members = Members::new(2, Some(4));
+    let geometry = Geometry::new(12, 3 * 8, 3 * 8 * 6).unwrap();
+    let mut layout = layout_of(&settings, geometry, "none", Fill::Empty, 2, true);
+    layout.buffer.planes = 2;
+    let writes = (0..6).map(|page| request(0, Op::Write, page));
+    // Pages 2 and 3 are read on member 0, pages 5 and 0 on member 1, all at 1000.
+    let reads = [2, 3, 5, 0].map(|page| request(1000 * US, Op::Read, page));
+    let requests = writes.chain(reads).collect();
+    let mut drive = recorded(&settings, map_of(&settings, "greedy", layout), requests);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    let times: Vec<u64> = completed(&drive.into_observer()).iter().map(|ns| ns / US).collect();
+    assert_eq!(times[..6], [0, 220, 240, 0, 460, 440]);
+    // Both dies read one page until 1060 and send it until 1080, one after the other; then the next one.
+    assert_eq!(times[6..], [1070, 1140, 1080, 1150]);
 }

@@ -196,7 +196,15 @@ fn across_dies(draw: &mut Draw, settings: Settings, low: u32) -> Settings {
     let dies = draw.of(&divisors);
     let parts: Vec<u32> = (2..=dies).filter(|&parts| dies.is_multiple_of(parts)).collect();
     let parts = draw.of(&parts);
-    hardware.members = Members { dies, stripe: draw.of(&[None, Some(parts)]) };
+    // In half of the cases with parity, a stripe has several planes of each die, if the pages of a die are as many.
+    let in_page = hardware.units_per_page;
+    let several: Vec<u32> = (2..=in_page).filter(|&all| in_page.is_multiple_of(all)).collect();
+    let several = if several.is_empty() { 1 } else { draw.of(&several) };
+    let planes = draw.of(&[1, several]);
+    hardware.members = match draw.of(&[None, Some(parts)]) {
+        None => Members { dies, stripe: None, planes: 1 },
+        stripe => Members { dies, stripe, planes },
+    };
     let semi = Preemption::Semi { merge: false, pipeline: false };
     let Collecting { preemption, .. } = settings.collecting;
     Settings {
@@ -219,9 +227,11 @@ fn across_dies(draw: &mut Draw, settings: Settings, low: u32) -> Settings {
     }
 }
 
-/// Returns the programs with data in a row of a superblock: one on each die, but for the parity.
-fn data_programs(members: Members) -> u32 {
-    members.stripe.map_or(members.dies, |parts| members.dies / parts * (parts - 1))
+/// Returns the units of data in a row of a superblock whose programs have `units` units: one of `planes`
+/// equal parts of a program in each stripe is parity.
+fn data_of_row(members: Members, units: u32) -> u32 {
+    let Members { dies, stripe, planes } = members;
+    stripe.map_or(dies * units, |parts| dies / parts * (parts * units - units / planes))
 }
 
 /// A random SLC region for a drive, with the victim policy, the placement and the wear of that
@@ -374,7 +384,7 @@ fn run_drive(
         (true, Some(_)) => B * buffer.units_per_page,
         (true, None) => B,
     };
-    let of_row = data_programs(settings.hardware.members) * buffer.units_per_program();
+    let of_row = data_of_row(settings.hardware.members, buffer.units_per_program());
     let b = if is_wide { b.next_multiple_of(of_row) } else { b };
     let open = placement.blocks_kept().unwrap_or(2);
     // With a region there are more blocks: open ones, those that the region keeps, and a few that
@@ -425,7 +435,8 @@ fn run_drive(
     drive.observer().check_end(drive.layer(), count);
     assert_eq!(drive.observer().flushes, flushes, "case {case}");
     let FailureCounts { reads, failed, others_read, lost } = drive.totals().failures;
-    let others = settings.hardware.members.stripe.map_or(0, |parts| u64::from(parts - 1));
+    let Members { stripe, planes: of_stripe, .. } = settings.hardware.members;
+    let others = stripe.map_or(0, |parts| u64::from(parts * of_stripe - 1));
     assert!(lost <= failed && failed <= reads && others_read <= failed * others, "case {case}");
     // Little's law is exact, as there are no requests in the drive at the start and at the end.
     let responses = drive.observer().response_ns;
@@ -486,7 +497,8 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
         let pages_per_program = 1 + case as u32 % 2;
         let units_per_page = [2, 4, 8, 2, 4, 1][case as usize % 6];
         let is_protected = case % 4 < 2;
-        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program, is_protected };
+        let buffer =
+            PageBuffer { units_per_page, pages_per_program, is_protected, ..PageBuffer::default() };
         let (reads, _, totals) = run_units(case, 1500, buffer, None);
         checked += reads;
         padding += totals.collections.started;
@@ -499,11 +511,12 @@ fn every_read_is_current_where_superblocks_join_dies() {
     let (mut checked, mut sum) = (0, flashgc_timed::CollectionCounts::default());
     let (mut erases, mut programs) = (0, 0);
     let mut failures = FailureCounts::default();
-    for case in 0..400 {
+    for case in 0..500 {
         let pages_per_program = [1, 3][case as usize % 2];
-        let units_per_page = [1, 2, 4, 8, 1][case as usize % 5];
+        let units_per_page = [1, 2, 4, 8, 6][case as usize % 5];
         let is_protected = case % 4 < 2 || units_per_page * pages_per_program == 1;
-        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program, is_protected };
+        let buffer =
+            PageBuffer { units_per_page, pages_per_program, is_protected, ..PageBuffer::default() };
         let (reads, _, totals) = run_drive(case, 1500, buffer, None, true);
         checked += reads;
         sum.started += totals.collections.started;
@@ -542,7 +555,7 @@ fn every_read_is_current_where_flash_pages_of_an_slc_region_hold_several_units()
         let units_per_page = [2, 4, 8][case as usize % 3];
         let is_protected = case % 4 < 2;
         let region = WithRegion::draw(case, is_protected);
-        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, is_protected };
+        let buffer = PageBuffer { units_per_page, is_protected, ..PageBuffer::default() };
         let (reads, _, totals) = run_units(case, 1500, buffer, Some(&region));
         checked += reads;
         sum = sum.plus(&totals.slc.unwrap());
@@ -563,12 +576,8 @@ fn every_read_of_many_more_drives_with_a_region() {
     let mut checked = 0;
     for case in 300..6000 {
         let units_per_page = [1, 2, 4, 8][case as usize % 4];
-        let buffer = PageBuffer {
-            units_per_page,
-            planes: 1,
-            pages_per_program: 1,
-            is_protected: case % 3 > 0,
-        };
+        let buffer =
+            PageBuffer { units_per_page, is_protected: case % 3 > 0, ..PageBuffer::default() };
         let region = WithRegion::draw(case, buffer.is_protected || units_per_page == 1);
         let buffer = if units_per_page == 1 { PageBuffer::default() } else { buffer };
         checked += run_units(case, 1500, buffer, Some(&region)).0;

@@ -23,7 +23,7 @@ const PARITY: [Option<(u32, u32, u32)>; 4] =
 /// Returns the parity that `draw`, a number below 4, stands for.
 pub(super) fn parity(draw: u32) -> Option<Parity> {
     let (dies, parts, pages_per_program) = PARITY[draw as usize]?;
-    Parity::new(Members { dies, stripe: Some(parts) }, pages_per_program)
+    Parity::new(Members::new(dies, Some(parts)), pages_per_program)
 }
 
 /// Returns the shape of a drive. A small one has 20 blocks of 8 pages, and 84 logical pages. The

@@ -176,8 +176,11 @@ impl Settings {
         };
         let parity = match keys.0.contains_key(DIES) {
             true => {
-                let members =
-                    Members { dies: keys.number(DIES)?, stripe: Some(keys.number(STRIPE)?) };
+                let members = Members {
+                    dies: keys.number(DIES)?,
+                    stripe: Some(keys.number(STRIPE)?),
+                    planes: 1,
+                };
                 Parity::new(members, keys.number(PROGRAM)?)
             }
             false => None,

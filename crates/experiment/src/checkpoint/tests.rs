@@ -228,11 +228,11 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
         (115_602, 0x615e94d1d78e198c),
-        (118_928, 0x8f61b6b2a9617a1e),
-        (120_597, 0xc2d111095b78561f),
+        (119_910, 0xa58e6fdd225b9b1c),
+        (120_870, 0xee933b34b3ee93a8),
         (119_438, 0x6276922e7908cd5e),
     ];
-    assert_eq!((FORMAT, digests), (28, recorded));
+    assert_eq!((FORMAT, digests), (29, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

@@ -121,8 +121,7 @@ super::holder! {
         parity: String => "none",
             "Share of each superblock that is parity: 1/N, or none. N divides the number of its \
              blocks, which lie on several dies, so that a block that fails is rebuilt from the \
-             others; with a clock and on a stored drive, N divides the number of its dies. {spare} is the share beside the \
-             parity.",
+             others; on a stored drive, N divides the number of its dies. {spare} is the share beside the parity.",
             drive(Kind::Text).stored().metavar("1/N").example("1/16").several()
                 .checked(|_, text| parse_parity(text).map(drop));
         #[serde(skip_serializing_if = "is_true")]
@@ -403,7 +402,8 @@ impl RunConfig {
         let units_per_page = (page / unit).saturating_mul(planes);
         let pages_per_program = self.pages_per_program();
         let is_protected = self.power_protection;
-        Ok(PageBuffer { units_per_page, planes, pages_per_program, is_protected })
+        let part_parity = self.dies_together().part_parity();
+        Ok(PageBuffer { units_per_page, planes, pages_per_program, part_parity, is_protected })
     }
 
     /// Returns the mapping units of data of a superblock, which is a block if blocks are on their
@@ -461,7 +461,7 @@ impl RunConfig {
 
     /// Returns the dies that a superblock joins, and the dies of a stripe of its parity.
     pub(crate) fn dies_together(&self) -> Members {
-        Members { dies: self.members().0, stripe: self.stripe() }
+        Members::new(self.members().0, self.stripe())
     }
 
     /// Returns the number of blocks in this number of superblocks.

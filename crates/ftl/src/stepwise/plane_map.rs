@@ -413,6 +413,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn units_to_read(&self, ppn: u32) -> u32 {
         let PageBuffer { units_per_page, planes, .. } = self.store.buffer;
         let (tables, of_plane) = (&self.store.tables, units_per_page / planes);
+        let page = self.store.buffer.programs().page(tables.place_of(ppn).1);
+        let planes = planes.min((page.end - page.start) / of_plane);
         let first = ppn - self.store.unit_in_page(ppn);
         let is_wanted = |&page: &u32| {
             let units = first + page * of_plane..first + (page + 1) * of_plane;
@@ -424,8 +426,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<u32> {
         let block = self.victim(plane)?;
         let next = self.store.tables.next_live(block, from)?;
-        let units = self.store.buffer.units_per_page;
-        Some(self.store.tables.first_ppn(block) + next / units * units)
+        let page = self.store.buffer.programs().page(next);
+        Some(self.store.tables.first_ppn(block) + page.start)
     }
 
     fn is_buffered(&self, ppn: u32) -> bool {
@@ -497,7 +499,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let from = first | offset;
         let mut is_at_hand = false;
         if let Some(gathering) = gathering {
-            let read = Some(from - offset % gathering.units_per_page);
+            let read = Some(first + gathering.programs.page(offset).start);
             is_at_hand = std::mem::replace(&mut steps.read, read) == read;
             gathering.counts.pages_read += u64::from(!is_at_hand);
         }

@@ -10,6 +10,7 @@ use crate::counters::Packing;
 use crate::layout::PlaneId;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
+use crate::programs::Programs;
 use crate::victim::VictimPolicy;
 use flashgc_base::table::for_words;
 
@@ -17,9 +18,7 @@ use flashgc_base::table::for_words;
 #[derive(State)]
 pub(crate) struct Gathering {
     #[snapshot(skip)]
-    pub(crate) units_per_page: u32,
-    #[snapshot(skip)]
-    units_per_program: u32,
+    pub(crate) programs: Programs,
     pub(crate) counts: Packing,
     /// The ends of the host's data and of the copies in the open block of each class of each plane.
     #[snapshot(table)]
@@ -40,8 +39,7 @@ impl Gathering {
     pub(super) fn new(buffer: PageBuffer, planes: u32, classes: usize) -> Option<Self> {
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
-            units_per_page: buffer.units_per_page,
-            units_per_program: buffer.units_per_program(),
+            programs: buffer.programs(),
             counts: Packing::default(),
             ends: ends(),
             classes,
@@ -61,10 +59,11 @@ impl Gathering {
 }
 
 impl Tables {
-    /// The number of flash pages in `block`, of `units` units each, that hold a live unit.
-    pub(super) fn pages_with_live(&self, block: BlockId, units: u32) -> u64 {
-        if !units.is_power_of_two() || units > u64::BITS {
-            return self.pages_with_live_one_by_one(block, units);
+    /// The number of flash pages in `block` that hold a live unit.
+    pub(super) fn pages_with_live(&self, block: BlockId, programs: &Programs) -> u64 {
+        let units = programs.units_per_page;
+        if programs.part_parity.is_some() || !units.is_power_of_two() || units > u64::BITS {
+            return self.pages_with_live_one_by_one(block, programs);
         }
         // A block begins at a multiple of a power of two that is at least `units`, so no flash page
         // lies in two words.
@@ -83,13 +82,13 @@ impl Tables {
         pages
     }
 
-    /// Counts flash pages with a live unit as [`Tables::pages_with_live`] does, for any number of
+    /// Counts flash pages with a live unit as [`Tables::pages_with_live`] does, for pages of any number of
     /// units.
-    fn pages_with_live_one_by_one(&self, block: BlockId, units: u32) -> u64 {
+    fn pages_with_live_one_by_one(&self, block: BlockId, programs: &Programs) -> u64 {
         let (mut pages, mut offset) = (0, 0);
         while let Some(live) = self.next_live(block, offset) {
             pages += 1;
-            offset = (live / units + 1) * units;
+            offset = programs.page(live).end;
         }
         pages
     }
@@ -100,14 +99,14 @@ impl<P: VictimPolicy> PageStore<P> {
     #[inline]
     pub(crate) fn unit_in_page(&self, ppn: u32) -> u32 {
         let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset % it.units_per_page)
+        self.gathering.as_ref().map_or(0, |it| offset - it.programs.page(offset).start)
     }
 
     /// The number of the unit at `ppn` among those that are programmed with it.
     #[inline]
     pub(crate) fn unit_in_program(&self, ppn: u32) -> u32 {
         let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset % it.units_per_program)
+        self.gathering.as_ref().map_or(0, |it| offset - it.programs.program(offset).1.start)
     }
 
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
@@ -131,9 +130,7 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// The first offset of an open block at which a unit waits; `next` if no unit waits.
     fn first_buffered(&self, active: &Active) -> u32 {
-        self.gathering
-            .as_ref()
-            .map_or(active.next, |it| active.next - active.next % it.units_per_program)
+        self.gathering.as_ref().map_or(active.next, |it| it.programs.program(active.next).1.start)
     }
 
     /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
@@ -197,9 +194,10 @@ impl<P: VictimPolicy> PageStore<P> {
     fn pad(&mut self, plane: PlaneId, class: Class) {
         let Some(gathering) = &mut self.gathering else { return };
         let active = &mut self.planes[plane as usize].open[usize::from(class)];
-        let end = active.next.next_multiple_of(gathering.units_per_program);
-        let padding = end - active.next;
-        debug_assert!(padding > 0, "a full page does not wait");
+        let program = gathering.programs.program(active.next).1;
+        debug_assert!(program.start < active.next, "a full page does not wait");
+        let padding = program.end - active.next;
+        let end = program.end;
         active.next = end;
         gathering.counts.padding += u64::from(padding);
     }
@@ -209,7 +207,7 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
         let Some(gathering) = &mut self.gathering else { return };
         let block = self.planes[plane as usize].first_block + block;
-        let pages = self.tables.pages_with_live(block, gathering.units_per_page);
+        let pages = self.tables.pages_with_live(block, &gathering.programs);
         gathering.counts.pages_read += pages;
     }
 
@@ -243,8 +241,10 @@ mod tests {
                     }
                 }
                 for block in 0..5 {
-                    let one_by_one = tables.pages_with_live_one_by_one(block, units);
-                    assert_eq!(tables.pages_with_live(block, units), one_by_one, "{b} {units}");
+                    let programs = PageBuffer { units_per_page: units, ..PageBuffer::default() };
+                    let programs = programs.programs();
+                    let one_by_one = tables.pages_with_live_one_by_one(block, &programs);
+                    assert_eq!(tables.pages_with_live(block, &programs), one_by_one, "{b} {units}");
                 }
             }
         }

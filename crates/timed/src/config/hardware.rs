@@ -2,7 +2,7 @@
 
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
-use flashgc_ftl::Members;
+use flashgc_ftl::{Members, Programs};
 
 /// The numbers of channels, packages, dies and planes, and the times of operations in nanoseconds.
 ///
@@ -63,6 +63,15 @@ impl Hardware {
     /// Returns the number of pages of the map (units) that are programmed together.
     pub fn units_per_program(&self) -> u32 {
         self.units_per_page * self.pages_per_program
+    }
+
+    /// Returns the programs of a block of the map.
+    pub fn programs(&self) -> Programs {
+        Programs {
+            units_per_page: self.units_per_page,
+            units_per_program: self.units_per_program(),
+            part_parity: self.members.part_parity(),
+        }
     }
 
     /// Returns the channel of a die.

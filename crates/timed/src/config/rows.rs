@@ -1,6 +1,8 @@
 //! The places of the pages of superblocks that join the blocks of several dies.
 
-use flashgc_ftl::{Members, ProgramPlace};
+use std::ops::Range;
+
+use flashgc_ftl::{Members, ProgramPlace, Programs};
 
 use super::hardware::Hardware;
 
@@ -13,8 +15,7 @@ pub struct Rows {
     members: Members,
     channels: u32,
     dies_per_channel: u32,
-    units_per_page: u32,
-    units_per_program: u32,
+    programs: Programs,
     pages_per_program: u32,
 }
 
@@ -25,8 +26,7 @@ impl Rows {
             members: hardware.members,
             channels: hardware.channels,
             dies_per_channel: hardware.dies_per_channel(),
-            units_per_page: hardware.units_per_page,
-            units_per_program: hardware.units_per_program(),
+            programs: hardware.programs(),
             pages_per_program: hardware.pages_per_program,
         }
     }
@@ -66,28 +66,67 @@ impl Rows {
     /// Returns the number of the flash page, in its block, that has the unit at `offset` of a
     /// superblock.
     pub fn page(&self, offset: u32) -> u32 {
-        let in_program = offset % self.units_per_program / self.units_per_page;
-        self.program(offset).row * self.pages_per_program + in_program
+        self.program(offset).row * self.pages_per_program + self.page_in_program(offset)
     }
 
-    /// Returns the member with the parity of the stripe whose last data are in the program with the
-    /// unit at `offset`. `None` if other data of the stripe come later, or without parity.
+    /// Returns the offset behind the flash page that has the unit at `offset` of a superblock.
+    pub fn page_behind(&self, offset: u32) -> u32 {
+        self.programs.page(offset).end
+    }
+
+    /// Returns the number of the flash page, among those that are programmed together, that has the unit at
+    /// `offset` of a superblock.
+    fn page_in_program(&self, offset: u32) -> u32 {
+        let (page, program) = (self.programs.page(offset), self.programs.program(offset).1);
+        (page.start - program.start) / (page.end - page.start)
+    }
+
+    /// Returns the member whose whole program is the parity of the stripe whose last data are in the program
+    /// with the unit at `offset`. `None` if other data of the stripe come later, or without such a member.
     pub fn parity_after(&self, offset: u32) -> Option<u32> {
         let place = self.program(offset);
         place.parity.filter(|_| place.is_last)
     }
 
-    /// Returns the offsets of the programs with data of the stripe that has the unit at `offset`. Without
-    /// parity: of the program that has it.
-    pub fn programs_of_stripe(&self, offset: u32) -> impl DoubleEndedIterator<Item = u32> + Clone {
-        let units = self.units_per_program;
-        let data = self.members.stripe.map_or(1, |parts| parts - 1);
-        let first = offset / units / data * data;
-        (first..first + data).map(move |program| program * units)
+    /// Returns the pages that rebuild that of the unit at `offset` of a superblock, as far as they have data: each
+    /// with its member and the offset of its first unit. The pages of several planes of a member are one here.
+    /// The member of the unit is among them if other planes of it are in the stripe.
+    pub fn others_of_stripe(self, offset: u32) -> impl Iterator<Item = (u32, u32)> {
+        let of_page = self.page_in_program(offset);
+        let own = self.member(offset);
+        let page = move |program: u32| {
+            let start = self.programs.start(program);
+            let page = self.programs.page(start);
+            (self.member(start), start + of_page * (page.end - page.start))
+        };
+        let shares = self.planes_of_stripe() > 1;
+        self.programs_of_stripe(offset)
+            .map(page)
+            .filter(move |&(member, _)| shares || member != own)
+    }
+
+    /// Returns the offset of the first unit of the last program with data of the stripe that has the unit at
+    /// `offset`.
+    pub fn last_of_stripe(&self, offset: u32) -> u32 {
+        self.programs.start(self.programs_of_stripe(offset).end - 1)
+    }
+
+    /// Returns the planes of each die that a stripe has.
+    pub fn planes_of_stripe(&self) -> u32 {
+        self.members.planes
+    }
+
+    /// Returns the programs with data of the stripe that has the unit at `offset`. Without parity: the program
+    /// that has it.
+    fn programs_of_stripe(&self, offset: u32) -> Range<u32> {
+        let shares = self.members.part_parity().is_some();
+        let data = self.members.stripe.map_or(1, |dies| dies - u32::from(!shares));
+        let first = self.programs.program(offset).0 / data * data;
+        first..first + data
     }
 
     fn program(&self, offset: u32) -> ProgramPlace {
-        self.members.place(offset / self.units_per_program)
+        self.members.place(self.programs.program(offset).0)
     }
 }
 
@@ -99,7 +138,7 @@ mod tests {
     fn rows(dies: u32, stripe: Option<u32>) -> Rows {
         let mut hardware = settings().hardware;
         (hardware.channels, hardware.dies) = (2, 4);
-        hardware.members = Members { dies, stripe };
+        hardware.members = Members { dies, stripe, planes: 1 };
         hardware.units_per_page = 4;
         hardware.pages_per_program = 3;
         Rows::new(&hardware)
@@ -133,5 +172,25 @@ mod tests {
         assert_eq!(ends, [Some(0), Some(4), Some(1), Some(5)]);
         assert_eq!(rows.parity_after(0), None);
         assert_eq!(rows.page(6 * 12), 3);
+    }
+
+    #[test]
+    fn a_program_with_parity_on_one_of_its_planes_has_the_data_of_the_others() {
+        // Pages of 4 planes, a unit each, and 3 pages a program. A stripe has all planes of 4 dies: three
+        // programs of 12 units, and one of 9.
+        let rows = Rows { members: Members::new(4, Some(16)), ..rows(4, None) };
+        let programs = Programs { part_parity: rows.members.part_parity(), ..rows.programs };
+        let rows = Rows { programs, ..rows };
+        assert_eq!([0, 35, 36, 44, 45].map(|offset| rows.member(offset)), [1, 3, 0, 0, 0]);
+        assert_eq!([0, 35, 36, 39, 44, 45].map(|offset| rows.page(offset)), [0, 2, 0, 1, 2, 3]);
+        assert_eq!([3, 4, 36, 38].map(|offset| rows.page_behind(offset)), [4, 8, 39, 39]);
+        // The second pages of the row: of the other dies, and of the other planes of its own.
+        let others = [(1, 4), (2, 16), (3, 28), (0, 39)];
+        assert_eq!(rows.others_of_stripe(40).collect::<Vec<_>>(), others);
+        assert_eq!(rows.others_of_stripe(5).collect::<Vec<_>>(), others);
+        assert_eq!((rows.last_of_stripe(3), rows.parity_after(44)), (36, None));
+        // With the parity on a die of its own, that of the unit does not read again.
+        let apart = self::rows(4, Some(4));
+        assert_eq!(apart.others_of_stripe(5).collect::<Vec<_>>(), [(2, 16), (3, 28)]);
     }
 }

@@ -138,7 +138,7 @@ impl Flash {
         }
     }
 
-    /// Notes the units that the next read of a collection moves over the bus.
+    /// Notes the units that the next read of a collection, or for a rebuild, moves over the bus.
     #[inline(always)]
     pub fn set_copy_units(&mut self, die: u32, units: u32) {
         self.dies[die as usize].copy_units = units;
@@ -425,9 +425,9 @@ impl Flash {
     /// flash pages of a copy. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
         let units = match job {
-            Job::Read(op) | Job::Rebuild(op) => ops.chain(op).count() as u64,
+            Job::Read(op) => ops.chain(op).count() as u64,
             Job::CopyRead if self.copies_back => 0,
-            Job::CopyRead => self.dies[die as usize].copy_units.into(),
+            Job::CopyRead | Job::Rebuild(_) => self.dies[die as usize].copy_units.into(),
             _ => 1,
         };
         match self.transfer_of(units) {

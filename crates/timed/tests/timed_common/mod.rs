@@ -99,6 +99,7 @@ pub fn layout_of(
             units_per_page: settings.hardware.units_per_page,
             pages_per_program: settings.hardware.pages_per_program,
             planes: 1,
+            part_parity: settings.hardware.members.part_parity(),
             is_protected,
         },
         fill,

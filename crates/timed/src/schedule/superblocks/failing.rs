@@ -5,6 +5,9 @@
 //! are there. At each die, such a page goes in the place that the failed read has in the order of the
 //! host's operations, and before an erase of its block. If it fails too, the data are lost.
 //!
+//! If a stripe has several planes of each die, each die reads its pages of the stripe together: also the
+//! die of the failed read, without the page that failed.
+//!
 //! A page that is not on flash yet lies in the memory of the drive, and so does the parity of a stripe
 //! until it is programmed. These need no die. A page that has moved while it was read is in memory, too.
 
@@ -23,13 +26,15 @@ use crate::observer::Observer;
 use crate::ops::{Kind, NONE};
 use crate::shared::Shared;
 
-/// A page that waits to be read at a die, to rebuild a failed read.
+/// A page that waits to be read at a die, to rebuild a failed read; with several planes, one of each.
 #[derive(Clone, Copy, Debug, Value)]
 struct Part {
     /// The failed read: the first of its chain.
     op: u32,
     /// The place of a unit of the page.
     ppn: u32,
+    /// The planes whose pages are read together.
+    planes: u32,
     /// The nanoseconds for which collections had held the die when the page began to wait.
     held_ns: u64,
 }
@@ -39,6 +44,8 @@ struct Part {
 struct Begun {
     began_ns: u64,
     cell_ns: u64,
+    /// The planes whose pages are read together.
+    planes: u32,
     /// The nanoseconds for which it waited for collections.
     blocked_ns: u64,
 }
@@ -162,49 +169,52 @@ impl Scheduler {
         done.first().copied().unwrap_or(NONE)
     }
 
-    /// Returns the other dies of the stripe of the unit at `ppn` whose page is on flash, each with the
-    /// place of a unit of that page.
-    fn others_of_stripe<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> Vec<(u32, u32)> {
+    /// Returns the pages on flash that rebuild that of the unit at `ppn`: for each die the place of a unit of
+    /// its page, and the planes that are read together.
+    fn others_of_stripe<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> Vec<(u32, u32, u32)> {
         let Some(superblocks) = &self.superblocks else { return Vec::new() };
         let Superblocks { rows, lines, .. } = superblocks;
         let plane = shared.map.plane_of(ppn);
         let offset = shared.map.geometry().place_of(ppn).1;
-        let programs = rows.programs_of_stripe(offset);
-        let to_place = |program: u32| ppn - offset + program + offset % self.units_per_program;
+        let in_superblock = |offset_of_other: u32| ppn - offset + offset_of_other;
         let is_on_flash =
             |ppn: u32| !self.is_buffered(shared, ppn) && !shared.map.is_unwritten(ppn);
-        let of_data = programs.clone().filter(|&first| rows.member(first) != rows.member(offset));
-        let mut others: Vec<(u32, u32)> = of_data
-            .map(|first| (rows.die(plane, rows.member(first)), to_place(first)))
-            .filter(|&(_, place)| is_on_flash(place))
+        let own = rows.member(offset);
+        let mut others: Vec<(u32, u32, u32)> = rows
+            .others_of_stripe(offset)
+            .map(|(member, page)| {
+                let planes = rows.planes_of_stripe() - u32::from(member == own);
+                (rows.die(plane, member), in_superblock(page), planes)
+            })
+            .filter(|&(_, place, _)| is_on_flash(place))
             .collect();
-        if let Some(last) = programs.last()
-            && let Some(member) = rows.parity_after(last)
-            && is_on_flash(to_place(last))
+        let last = rows.last_of_stripe(offset);
+        if let Some(member) = rows.parity_after(last)
+            && is_on_flash(in_superblock(last))
         {
             let die = rows.die(plane, member);
             let line = &lines[die as usize];
             let mut left = line.programs.iter().chain(&line.copies).chain(&line.programming);
-            let first = ppn - offset + last;
+            let first = in_superblock(last);
             if !left.any(|program| program.is_parity && program.first == first) {
-                others.push((die, ppn));
+                others.push((die, ppn, 1));
             }
         }
         others
     }
 
     /// Lets other dies read the pages that rebuild the failed read `op`.
-    fn rebuild<O: Observer>(&mut self, shared: &Shared<O>, op: u32, others: Vec<(u32, u32)>) {
+    fn rebuild<O: Observer>(&mut self, shared: &Shared<O>, op: u32, others: Vec<(u32, u32, u32)>) {
         let now = shared.now();
         let left = others.len() as u32;
         debug_assert!(
-            others.iter().all(|&(die, ppn)| !self.erases_block_of(shared, die, ppn)),
+            others.iter().all(|&(die, ppn, _)| !self.erases_block_of(shared, die, ppn)),
             "a block that is erased has no data, so none of its pages was read"
         );
         self.failing().failed.insert(op, Failed { left, is_lost: false });
-        for (die, ppn) in others {
+        for (die, ppn, planes) in others {
             let held_ns = self.flash.die(die).held_until(now);
-            let part = Part { op, ppn, held_ns };
+            let part = Part { op, ppn, planes, held_ns };
             self.failing().parts[die as usize].waiting.push_back(part);
             self.ready.add(die);
         }
@@ -237,9 +247,11 @@ impl Scheduler {
         let blocked_ns = self.flash.die(die).held_until(shared.now()) - part.held_ns;
         let job = Job::Rebuild(part.op);
         let cell_ns = self.time_at(shared, job, part.ppn);
+        let units = part.planes * shared.ops.chain(part.op).count() as u32;
+        self.flash.set_copy_units(die, units);
         let failing = self.failing();
-        failing.counts.others_read += 1;
-        let begun = Begun { began_ns: shared.now(), cell_ns, blocked_ns };
+        failing.counts.others_read += u64::from(part.planes);
+        let begun = Begun { began_ns: shared.now(), cell_ns, planes: part.planes, blocked_ns };
         failing.parts[die as usize].reading.push_back(begun);
         self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cell_ns);
         true
@@ -255,8 +267,8 @@ impl Scheduler {
     ) -> u32 {
         debug_assert!(shared.ops[op].kind == Kind::Read);
         let failing = self.failing();
-        let fails = failing.fails();
         let begun = failing.parts[die as usize].reading.pop_front().expect("a page is read");
+        let fails = (0..begun.planes).filter(|_| failing.fails()).count() > 0;
         let failed = failing.failed.get_mut(&op).expect("the read has failed");
         failed.left -= 1;
         failed.is_lost |= fails;
@@ -265,7 +277,7 @@ impl Scheduler {
         }
         failing.counts.lost += u64::from(failed.is_lost);
         failing.failed.remove(&op);
-        let Begun { began_ns, cell_ns, blocked_ns } = begun;
+        let Begun { began_ns, cell_ns, blocked_ns, .. } = begun;
         let chain: Vec<u32> = shared.ops.chain(op).collect();
         let bus_ns = shared.now() - began_ns - cell_ns;
         for op in chain {

@@ -71,8 +71,6 @@ struct Line {
     copies: VecDeque<Program>,
     /// Flash pages that collections read, by the place of their first unit.
     reads: VecDeque<u32>,
-    /// The pages that the die has read for collections since the last program of copies.
-    reads_since: u32,
     /// Erases that wait, or are under way, in order.
     erases: VecDeque<Erase>,
     /// The programs that the die has begun, in order.
@@ -93,16 +91,15 @@ impl Line {
     }
 
     /// Returns the next step of a collection, if one waits. Programs that waited before an erase go
-    /// before it, and later ones after it. After a program a die reads as many pages as the `pages` of a
-    /// program, so that neither reads nor programs wait for the other.
-    fn next_step(&self, pages: u32) -> Option<Job> {
+    /// before it, and later ones after it. Pages are read before copies are programmed: these reads are
+    /// short and have a bound, and the copies of all dies wait for the oldest page that is not read.
+    fn next_step(&self) -> Option<Job> {
         let copies = self.copies.front().map(|program| program.turn);
         match self.erases.front() {
             Some(erase) if copies.is_none_or(|turn| turn > erase.turn) => Some(Job::Erase),
             Some(_) => Some(Job::CopyWrite),
-            None if self.reads.is_empty() => copies.map(|_| Job::CopyWrite),
-            None if copies.is_some() && self.reads_since >= pages => Some(Job::CopyWrite),
-            None => Some(Job::CopyRead),
+            None if !self.reads.is_empty() => Some(Job::CopyRead),
+            None => copies.map(|_| Job::CopyWrite),
         }
     }
 
@@ -347,8 +344,7 @@ impl Scheduler {
 
     /// Returns the next step of a collection on a die, if one waits.
     fn next_step(&mut self, die: u32) -> Option<Job> {
-        let pages = self.units_per_program / self.units_per_page;
-        self.superblocks().lines[die as usize].next_step(pages)
+        self.superblocks().lines[die as usize].next_step()
     }
 
     /// Begins the next job of a die, if it is one that `may` go: a job of the host, or `None` for a step

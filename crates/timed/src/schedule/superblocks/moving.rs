@@ -110,7 +110,7 @@ impl Scheduler {
             let at_hand = superblocks.holds(&*shared.map, page);
             let relocation = &mut superblocks.moving[plane as usize];
             relocation.ahead.push_back((page, at_hand));
-            relocation.next = offset + shared.map.buffer().units_per_page;
+            relocation.next = rows.page_behind(offset);
             if at_hand {
                 continue; // its program is not over, so the data are in the buffer
             }
@@ -188,7 +188,6 @@ impl Scheduler {
             }
             Some(Job::CopyRead) => {
                 let page = line.reads.pop_front().expect("a page is to be read");
-                line.reads_since += 1;
                 line.reading.push_back(page);
                 let units = shared.map.units_to_read(page);
                 if units == 0 {
@@ -237,7 +236,6 @@ impl Scheduler {
         let plane = superblocks.rows.plane_of(die);
         let line = &mut superblocks.lines[die as usize];
         let program = line.copies.pop_front().expect("a program of copies waits");
-        line.reads_since = 0;
         self.begin_program(shared, die, program, Job::CopyWrite);
         self.go_on_moving(shared, plane)
     }
