@@ -183,7 +183,8 @@ impl Resolved {
         check_stripes(&self.config, "a stored drive")?;
         // Each page of its file is written when it comes, so planes gather none.
         let units_per_page = self.config.unit_count();
-        let buffer = PageBuffer { units_per_page, planes: 1, pages_per_program: 1, ..self.buffer };
+        let is_protected = self.buffer.is_protected;
+        let buffer = PageBuffer { units_per_page, is_protected, ..PageBuffer::default() };
         Ok((Layout { buffer, ..self.layout(0) }, self.victim()?.clone()))
     }
 

@@ -127,6 +127,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
             planes: 1,
             pages_per_program: 1,
             is_protected: false,
+            second_pass: None,
         },
         fill: Fill::Empty,
         ..Layout::new(Geometry::new(10, 16, 64).unwrap())
@@ -176,6 +177,7 @@ fn a_collection_reads_pages_and_packs_their_units() {
             planes: 1,
             pages_per_program: 1,
             is_protected: true,
+            second_pass: None,
         },
         ..Layout::new(Geometry::new(8, 8, 32).unwrap())
     };
@@ -247,7 +249,13 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
             placement: spec,
-            buffer: PageBuffer { units_per_page: 4, planes: 1, pages_per_program: 1, is_protected },
+            buffer: PageBuffer {
+                units_per_page: 4,
+                planes: 1,
+                pages_per_program: 1,
+                is_protected,
+                second_pass: None,
+            },
             fill: Fill::Random,
             seed: 7,
             ..Layout::new(geometry)

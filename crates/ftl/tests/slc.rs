@@ -481,7 +481,13 @@ fn an_slc_block_has_whole_flash_pages() {
     for is_protected in [true, false] {
         let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
         let layout = Layout {
-            buffer: PageBuffer { units_per_page: 4, planes: 1, pages_per_program: 1, is_protected },
+            buffer: PageBuffer {
+                units_per_page: 4,
+                planes: 1,
+                pages_per_program: 1,
+                is_protected,
+                second_pass: None,
+            },
             fill: Fill::Empty,
             ..Layout::new(geometry)
         };

@@ -154,10 +154,20 @@ impl<O: Observer> Shared<O> {
         }
     }
 
+    /// Returns the number of pages that are programmed together at `ppn`.
+    #[inline]
+    pub fn units_of_program(&self, ppn: u32) -> u32 {
+        match self.units_per_program {
+            1 => 1,
+            all if self.slc.is_none() => all,
+            _ => self.map.units_of_program(ppn),
+        }
+    }
+
     /// Returns `true` if the page at `ppn` is the last one of those that are programmed together.
     #[inline]
     pub fn fills_its_program(&self, ppn: u32) -> bool {
-        let all = self.units_per_program;
+        let all = self.units_of_program(ppn);
         all == 1 || self.map.unit_in_program(ppn) + 1 == all
     }
 

@@ -115,8 +115,13 @@ fn a_request_is_the_same_on_both_drives() {
         let spec = PlacementSpec::parse(placement).unwrap();
         let requests = drawn(3000, geometry.logical_pages(), seed);
         let is_protected = every == 0;
-        let buffer =
-            PageBuffer { units_per_page: units, planes: 1, pages_per_program: 1, is_protected };
+        let buffer = PageBuffer {
+            units_per_page: units,
+            planes: 1,
+            pages_per_program: 1,
+            is_protected,
+            second_pass: None,
+        };
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
             streams: spec.needs_streams(),

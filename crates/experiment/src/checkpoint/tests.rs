@@ -227,12 +227,12 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
-        (115_602, 0x615e94d1d78e198c),
-        (118_928, 0x8f61b6b2a9617a1e),
-        (120_597, 0xc2d111095b78561f),
-        (119_438, 0x6276922e7908cd5e),
+        (115_603, 0xbbc96b295de7efa8),
+        (118_929, 0xf0788a77d58dd70e),
+        (120_598, 0x24b1be0c9927c888),
+        (119_439, 0xa962369a49fcbee7),
     ];
-    assert_eq!((FORMAT, digests), (28, recorded));
+    assert_eq!((FORMAT, digests), (29, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

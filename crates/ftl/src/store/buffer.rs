@@ -1,13 +1,14 @@
 //! The page buffer of a store: which units wait for the rest of their flash page, and what programs
 //! such a page before it is full. With one-shot programs, the flash pages that are programmed
-//! together wait and are filled as one; they are still read one by one.
+//! together wait and are filled as one; they are still read one by one. With two passes, a program
+//! that is full waits for its second pass. Open blocks in SLC mode program their pages alone, in one pass.
 
 use flashgc_base::snapshot::{State, Value};
 
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
 use crate::counters::Packing;
-use crate::layout::PlaneId;
+use crate::layout::{Layout, PlaneId};
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::victim::VictimPolicy;
@@ -19,13 +20,19 @@ pub(crate) struct Gathering {
     #[snapshot(skip)]
     pub(crate) units_per_page: u32,
     #[snapshot(skip)]
-    units_per_program: u32,
+    buffer: PageBuffer,
+    /// The units of a block.
+    #[snapshot(skip)]
+    units_per_block: u32,
     pub(crate) counts: Packing,
     /// The ends of the host's data and of the copies in the open block of each class of each plane.
     #[snapshot(table)]
     ends: Vec<Ends>,
     #[snapshot(skip)]
     classes: usize,
+    /// The class of the open blocks in SLC mode; `None` without a region.
+    #[snapshot(skip)]
+    slc: Option<Class>,
 }
 
 /// Offsets behind the last page of the host and the last copy; 0 where there is none.
@@ -37,15 +44,32 @@ struct Ends {
 
 impl Gathering {
     /// The buffer of a new store; `None` if a unit is a flash page.
-    pub(super) fn new(buffer: PageBuffer, planes: u32, classes: usize) -> Option<Self> {
+    pub(super) fn new(
+        layout: &Layout,
+        planes: u32,
+        classes: usize,
+        slc: Option<Class>,
+    ) -> Option<Self> {
+        let buffer = layout.buffer;
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
             units_per_page: buffer.units_per_page,
-            units_per_program: buffer.units_per_program(),
+            buffer,
+            units_per_block: layout.geometry.pages_per_block(),
             counts: Packing::default(),
             ends: ends(),
             classes,
+            slc,
         })
+    }
+
+    /// Returns the units that are read and programmed together in the open block of `class`.
+    #[inline]
+    fn buffer_of(&self, class: usize) -> PageBuffer {
+        match self.slc {
+            Some(slc) if usize::from(slc) == class => self.buffer.of_slc(),
+            _ => self.buffer,
+        }
     }
 
     /// The open block of `class` in `plane` ends at offset `next` with data of the host, or with
@@ -107,7 +131,17 @@ impl<P: VictimPolicy> PageStore<P> {
     #[inline]
     pub(crate) fn unit_in_program(&self, ppn: u32) -> u32 {
         let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset % it.units_per_program)
+        offset % self.units_of_program(ppn)
+    }
+
+    /// Returns the number of units that are programmed together at `ppn`.
+    #[inline]
+    pub(crate) fn units_of_program(&self, ppn: u32) -> u32 {
+        let Some(Gathering { buffer, slc, .. }) = &self.gathering else { return 1 };
+        match slc.is_some() && self.is_slc(ppn) {
+            true => buffer.units_per_page,
+            false => buffer.units_per_program(),
+        }
     }
 
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
@@ -116,8 +150,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let (block, offset) = self.tables.place_of(ppn);
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
         let block = block - plane.first_block;
-        plane.open.iter().any(|active| {
-            active.block == block && offset >= self.first_buffered(active) && offset < active.next
+        plane.open.iter().enumerate().any(|(class, active)| {
+            active.block == block
+                && offset >= self.first_buffered(class, active)
+                && offset < active.next
         })
     }
 
@@ -129,21 +165,22 @@ impl<P: VictimPolicy> PageStore<P> {
         plane.open.iter().any(|active| active.block == block && offset >= active.next)
     }
 
-    /// The first offset of an open block at which a unit waits; `next` if no unit waits.
-    fn first_buffered(&self, active: &Active) -> u32 {
-        self.gathering
-            .as_ref()
-            .map_or(active.next, |it| active.next - active.next % it.units_per_program)
+    /// The first offset of the open block of `class` at which a unit waits; `next` if no unit waits.
+    fn first_buffered(&self, class: usize, active: &Active) -> u32 {
+        self.gathering.as_ref().map_or(active.next, |it| {
+            it.buffer_of(class).first_waiting(active.next, it.units_per_block)
+        })
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
-    /// the ppn of its first unit; `None` if no such data wait.
+    /// Programs, partly filled, one flash page of `plane`, if data of the host wait at its class.
+    /// Returns the ppn of its first unit; `None` if no such data wait. With two passes the page may be
+    /// one without data, whose first pass the data wait for.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
-    /// its first unit; `None` if no such data wait.
+    /// Programs, partly filled, one flash page of `plane`, if copies wait at its class, as
+    /// [`PageStore::program_host_data`] does.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }
@@ -152,14 +189,14 @@ impl<P: VictimPolicy> PageStore<P> {
         let gathering = self.gathering.as_ref()?;
         let ends = &gathering.ends[plane as usize * gathering.classes..][..gathering.classes];
         let open = self.planes[plane as usize].open.iter().zip(ends);
-        let mut waits =
-            open.map(|(active, ends)| active.is_some() && end(ends) > self.first_buffered(active));
+        let mut waits = open.enumerate().map(|(class, (active, ends))| {
+            active.is_some() && end(ends) > self.first_buffered(class, active)
+        });
         let class = waits.position(|waits| waits)?;
         let its = &self.planes[plane as usize];
         let active = &its.open[class];
         let block = its.first_block + active.block;
-        let first = self.tables.first_ppn(block) + self.first_buffered(active);
-        self.pad(plane, class as Class);
+        let first = self.tables.first_ppn(block) + self.pad(plane, class as Class)?;
         let its = &mut self.planes[plane as usize];
         if its.region.as_ref().is_some_and(|region| usize::from(region.classes.slc) == class) {
             its.close_slc();
@@ -193,15 +230,17 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Programs the rest of the flash pages that are being filled at `class`, without data.
-    fn pad(&mut self, plane: PlaneId, class: Class) {
-        let Some(gathering) = &mut self.gathering else { return };
+    /// Programs the rest of the flash pages that are being filled at `class`, without data. If none
+    /// is being filled, programs the next ones. Returns the offset of the first.
+    fn pad(&mut self, plane: PlaneId, class: Class) -> Option<u32> {
+        let gathering = self.gathering.as_mut()?;
         let active = &mut self.planes[plane as usize].open[usize::from(class)];
-        let end = active.next.next_multiple_of(gathering.units_per_program);
-        let padding = end - active.next;
-        debug_assert!(padding > 0, "a full page does not wait");
-        active.next = end;
-        gathering.counts.padding += u64::from(padding);
+        debug_assert!(active.next < gathering.units_per_block, "nothing waits in a full block");
+        let program = gathering.buffer_of(class.into()).units_per_program();
+        let first = active.next - active.next % program;
+        gathering.counts.padding += u64::from(first + program - active.next);
+        active.next = first + program;
+        Some(first)
     }
 
     /// Counts the flash pages that a collection reads of the victim `block` of `plane`.

@@ -1,6 +1,6 @@
 //! The places of the pages of superblocks that join the blocks of several dies.
 
-use flashgc_ftl::{Members, ProgramPlace};
+use flashgc_ftl::{MemberProgram, Members, ProgramPlace};
 
 use super::hardware::Hardware;
 
@@ -84,6 +84,20 @@ impl Rows {
         let data = self.members.stripe.map_or(1, |parts| parts - 1);
         let first = offset / units / data * data;
         (first..first + data).map(move |program| program * units)
+    }
+
+    /// Returns the row of programs that has the unit at `offset` of a superblock.
+    pub fn row(&self, offset: u32) -> u32 {
+        self.program(offset).row
+    }
+
+    /// Returns the offset of the program of a member in a row, and `true` if it has parity; the offset is
+    /// then that of the last program with data of its stripe.
+    pub fn program_of(&self, member: u32, row: u32) -> (u32, bool) {
+        match self.members.program(member, row) {
+            MemberProgram::Data(program) => (program * self.units_per_program, false),
+            MemberProgram::Parity(program) => (program * self.units_per_program, true),
+        }
     }
 
     fn program(&self, offset: u32) -> ProgramPlace {
