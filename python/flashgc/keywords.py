@@ -353,10 +353,12 @@ class RunKeywords(Keywords, total=False):
     dies=16,planes=4. [default: plane]
     """
     program: str | None
-    """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
-    (3 unless pages=N says otherwise) go to the die one after another, and the program time is that
-    of all of them. Units wait until they fill them. Each page is still read alone. For example
-    one-shot:pages=4. [default: page]
+    """Pages that are programmed together: page, one-shot, two-pass. With one-shot, the pages of a
+    word line (3 unless pages=N says otherwise) go to the die one after another, and the program
+    time is that of all of them. Units wait until they fill them. Each page is still read alone.
+    With two-pass (4 pages), the word line is programmed twice, the second time after the next word
+    line of its die; until then its data stay in the page buffer, and program=600us+1.6ms in times
+    gives the time of each pass. For example one-shot:pages=4. [default: page]
     """
     parity: str | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,
@@ -438,10 +440,12 @@ class CompareKeywords(Keywords, total=False):
     dies=16,planes=4. [default: plane]
     """
     program: str | Sequence[str] | None
-    """Pages that are programmed together: page, one-shot. With one-shot, the pages of a word line
-    (3 unless pages=N says otherwise) go to the die one after another, and the program time is that
-    of all of them. Units wait until they fill them. Each page is still read alone. For example
-    one-shot:pages=4. [default: page]
+    """Pages that are programmed together: page, one-shot, two-pass. With one-shot, the pages of a
+    word line (3 unless pages=N says otherwise) go to the die one after another, and the program
+    time is that of all of them. Units wait until they fill them. Each page is still read alone.
+    With two-pass (4 pages), the word line is programmed twice, the second time after the next word
+    line of its die; until then its data stay in the page buffer, and program=600us+1.6ms in times
+    gives the time of each pass. For example one-shot:pages=4. [default: page]
     """
     parity: str | Sequence[str] | None
     """Share of each superblock that is parity: 1/N, or none. N divides the number of its blocks,

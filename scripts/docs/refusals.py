@@ -27,6 +27,9 @@ GENERATED = "<!-- Written by `make docs`: see scripts/docs/refusals.py. -->"
 
 Options = dict[str, Any]
 
+#: Times of a word line that is programmed in two passes.
+PASSES = "read=60us,program=300us+500us,erase=1.5ms,transfer=20us"
+
 #: The options to try, each followed by those that it needs on a simulated drive. FILE stands for a
 #: file of streams, and TRACE for a recording with the times of answers.
 FEATURES: tuple[Options, ...] = (
@@ -49,6 +52,7 @@ FEATURES: tuple[Options, ...] = (
     {"superblock": "dies=4,planes=1"},
     {"parity": "1/4", "superblock": "dies=4,planes=1"},
     {"program": "one-shot:pages=2"},
+    {"program": "two-pass:pages=2", "times": PASSES},
     {"fill": "steady"},
     {"scale": "1/2", "blocks": "128", "pages_per_block": "512"},
     {"wear_levelling": "static:threshold=50,interval=10"},
@@ -120,7 +124,7 @@ def _counting(options: Options) -> None:
 def _timed(options: Options) -> None:
     dies = 4 if options.keys() & {"superblock", "power_limit"} else 1
     length = _writes(options)
-    _simulated({**options, "kind": "timed", "dies": dies, "requests": length, "times": TIMES})
+    _simulated({"times": TIMES, **options, "kind": "timed", "dies": dies, "requests": length})
 
 
 def _stored(options: Options) -> None:

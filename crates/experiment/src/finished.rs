@@ -101,7 +101,7 @@ pub(crate) struct Timings {
     /// The counts of collections in the measured part.
     pub(crate) collecting: CollectionResult,
     /// The pages programmed together with a page on another plane, in the measured part.
-    pub(crate) joined_programs: u64,
+    pub(crate) joined_units: u64,
     /// The use of the write cache in the measured part.
     pub(crate) cached: Cached,
     /// The counts of the SLC region in the measured part; `None` without one.

@@ -162,10 +162,7 @@ impl Resolved {
                 ((1, _), Some(_)) => "die".to_string(),
                 ((dies, planes), _) => format!("dies={dies},planes={planes}"),
             },
-            program: match config.pages_per_program() {
-                1 => RunConfig::default().program,
-                pages => format!("one-shot:pages={pages}"),
-            },
+            program: config.programs().to_string(),
             parity: config.stripe().map_or(NONE.to_string(), |parts| format!("1/{parts}")),
             mapping_unit: config.mapping_unit.filter(|&unit| unit != config.page_size),
             request_size: config.request_size.filter(|&size| size != config.unit()),

@@ -119,7 +119,7 @@ pub(crate) fn small(
         kept: whole.kept.into(),
         spare: config.spare,
         pages,
-        together: config.pages_per_program(),
+        together: config.programs().pages,
     };
     let Some(split) = Split::within(parts, &shares) else {
         let what = match Split::best(parts, &shares) {

@@ -9,7 +9,7 @@ use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::words::{parse_preemption, parse_superblock, parse_unit};
 use flashgc_timed::{Order, Placement, Preemption, Superblock, Unit};
 
-use crate::options::{RunConfig, TimedConfig, parse_parity, parse_program};
+use crate::options::{Programs, RunConfig, TimedConfig, parse_parity, parse_program};
 use crate::times::Times;
 
 /// Returns the number of superblocks in the configuration, rounded up to an equal number of blocks
@@ -241,9 +241,10 @@ pub(crate) fn check_stripes(config: &RunConfig) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Checks that blocks have whole word lines, and that a word line has one program time.
+/// Checks that blocks have whole word lines, and that a word line has a program time for each pass.
 fn check_programs(config: &RunConfig) -> Result<(), SpecError> {
-    let (pages, block) = (parse_program(&config.program)?, config.flash_pages_per_block());
+    let Programs { pages, has_two_passes } = parse_program(&config.program)?;
+    let block = config.flash_pages_per_block();
     let given = || format!("{} {}", subject("program"), config.program);
     refuse_if!(
         !block.is_multiple_of(pages),
@@ -260,14 +261,32 @@ fn check_programs(config: &RunConfig) -> Result<(), SpecError> {
         given(),
         option("times")
     );
-    let slc = config.timed.as_ref().and_then(|timed| timed.slc.as_ref());
+    let Members { dies, planes, .. } = config.dies_together();
     refuse_if!(
-        pages > 1 && slc.is_some(),
-        format!("{}, or leave {} out", choice("program", "page"), option("slc")),
-        "{} does not go with {}: a cell in SLC mode has one page, which is programmed alone",
+        has_two_passes && planes > 1,
+        format!("{}, or {}", choice("parity", format!("1/{dies}")), choice("program", "one-shot")),
+        "{} does not go with {} {}: the second pass of data waits for other word lines than that of \
+         parity, and here a program would have both",
         given(),
-        option("slc")
+        option("parity"),
+        config.parity
     );
+    if let Some(times) = times {
+        refuse_if!(
+            has_two_passes && times.second.is_none(),
+            "program=600us+1.6ms, for example",
+            "{} needs the time of each pass in {}, found one time of a program",
+            given(),
+            option("times")
+        );
+        refuse_if!(
+            !has_two_passes && times.second.is_some(),
+            format!("{}, or one time of a program", choice("program", "two-pass")),
+            "{} has the times of two passes, and {} programs in one",
+            subject("times"),
+            option("program")
+        );
+    }
     Ok(())
 }
 

@@ -17,13 +17,16 @@ use serde::{Deserialize, Serialize};
 ///
 /// A host read is a read and a transfer; a host write is a transfer and a program. A copy goes
 /// through the controller, which corrects errors: a read, two transfers and a program. Each read,
-/// program and erase begins with a command.
+/// program and erase begins with a command. Of two passes, each is a command, transfers and a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The time of a read, from the cells of a page to its register.
     pub(crate) read: PageTimes,
     /// The time of a program, from the register to the cells.
     pub(crate) program: PageTimes,
+    /// The time of the second pass of a word line that is programmed in two passes; then `program` is
+    /// that of the first. `None` if one pass programs it.
+    pub(crate) second: Option<u64>,
     /// The time to erase a block.
     pub(crate) erase: u64,
     /// The time to transfer a page between register and controller, over the bus.
@@ -40,14 +43,15 @@ const HINT: &str = "write read=60us,program=800us,erase=1.5ms,transfer=20us";
 impl Times {
     /// Reads `text`, for example `read=60us,program=800us,erase=1.5ms`; `transfer` and `command`
     /// may be left out. A read or a program may have a time for each kind of page:
-    /// `read=48us/76us/135us/228us`.
+    /// `read=48us/76us/135us/228us`. A program may have a time for each of two passes:
+    /// `program=600us+1.6ms`.
     ///
     /// # Errors
     /// Fails if an operation is unknown or missing, if a time has no unit, or if kinds differ in
     /// number.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
-        let mut entries = [None; NAMES.len()];
+        let (mut entries, mut second) = ([None; NAMES.len()], None);
         for part in text.split(',') {
             let Some((name, value)) = part.split_once('=') else {
                 let message = format!("'{}' is not OPERATION=TIME", part.trim());
@@ -58,7 +62,22 @@ impl Times {
                 let message = format!("unknown operation '{name}'");
                 return Err(SpecError::new(message, suggest(name, NAMES)));
             };
+            let (value, last) = match value.split_once('+') {
+                Some((first, last)) if name == "program" => (first, Some(last)),
+                _ => (value, None),
+            };
             let times = PageTimes::parse(name, value.trim(), HINT)?;
+            if let Some(last) = last {
+                let last = PageTimes::parse("program", last.trim(), HINT)?;
+                if times.kinds().max(last.kinds()) > 1 {
+                    let message = format!("a pass has several times in '{}'", part.trim());
+                    return Err(SpecError::new(
+                        message,
+                        "a pass programs all pages of a word line: program=600us+1.6ms",
+                    ));
+                }
+                second = Some(last.mean());
+            }
             if times.kinds() > 1 && index > 1 {
                 let message = format!("'{name}' has {} times, expected one", times.kinds());
                 return Err(SpecError::new(message, "only reads and programs have kinds of pages"));
@@ -81,7 +100,7 @@ impl Times {
         }
         let [transfer, command, memory] = [3, 4, 5].map(|index| entries[index].map(|it| it.mean()));
         let (transfer, command) = (transfer.unwrap_or(0), command.unwrap_or(0));
-        Ok(Self { read, program, erase, transfer, command, memory })
+        Ok(Self { read, program, second, erase, transfer, command, memory })
     }
 
     /// Returns the costs that a scheme compares, transfers included. If the cost of a page from the
@@ -89,7 +108,9 @@ impl Times {
     pub fn costs(&self) -> Costs {
         Costs {
             read: self.read.mean() + self.transfer,
-            program: self.program.mean() + self.transfer,
+            program: self.program.mean()
+                + self.transfer
+                + self.second.map_or(0, |second| second + self.transfer),
             erase: self.erase,
             memory: self.memory.unwrap_or(Costs::PAPER.memory),
         }
@@ -124,7 +145,8 @@ impl Times {
         let padding = work.packing.map_or(0, |packing| packing.padding);
         let written = u128::from(work.counters.host_pages + padding);
         let written = written + work.parity(written);
-        reads * read + work.shared((reads + written) * transfer, written * self.in_cells())
+        let transfers = reads + written * self.passes();
+        reads * read + work.shared(transfers * transfer, written * self.in_cells())
     }
 
     /// Returns the nanoseconds of copies and erases, of all dies together. A flash page of a victim is
@@ -137,15 +159,21 @@ impl Times {
         let parity = work.parity(copied);
         u128::from(pages_read) * read
             + work.shared(
-                (2 * copied + parity) * u128::from(self.transfer),
+                (copied + (copied + parity) * self.passes()) * u128::from(self.transfer),
                 (copied + parity) * self.in_cells(),
             )
             + u128::from(erases) * u128::from(work.dies) * u128::from(self.command + self.erase)
     }
 
-    /// Returns the nanoseconds of a program besides its transfers.
+    /// Returns the number of passes that program a word line.
+    fn passes(&self) -> u128 {
+        1 + u128::from(self.second.is_some())
+    }
+
+    /// Returns the nanoseconds of the passes of a program besides their transfers.
     fn in_cells(&self) -> u128 {
-        u128::from(self.command + self.program.mean())
+        let second = self.second.map_or(0, |second| self.command + second);
+        u128::from(self.command + self.program.mean() + second)
     }
 }
 
@@ -153,9 +181,13 @@ impl Times {
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
-        let Self { read, program, erase, transfer, command, memory } = *self;
+        let Self { read, program, second, erase, transfer, command, memory } = *self;
         let (erase, transfer) = (us(erase), us(transfer));
-        write!(f, "read={read},program={program},erase={erase}us,transfer={transfer}us")?;
+        write!(f, "read={read},program={program}")?;
+        if let Some(second) = second {
+            write!(f, "+{}us", us(second))?;
+        }
+        write!(f, ",erase={erase}us,transfer={transfer}us")?;
         // A command time of 0 is not written, as in versions without it, so that digests do not
         // change.
         if command > 0 {
@@ -248,6 +280,31 @@ mod tests {
         assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
         // 3 pages are read; 8 units go over the bus twice and fill 2 pages; one block is erased.
         assert_eq!(times.collections(&work), 1000 * (3 * 60 + 2 * 840 + 1500));
+    }
+
+    #[test]
+    fn two_passes_are_two_programs_with_their_transfers() {
+        let text = "read=60us,program=600us+1600us,erase=5000us,transfer=10us,command=1us";
+        let times = Times::parse(text).unwrap();
+        assert_eq!(times.to_string(), text);
+        let short = "read=60us, program=0.6ms + 1.6ms,erase=5ms,transfer=10us,command=1us";
+        assert_eq!(Times::parse(short).unwrap(), times);
+        let counters =
+            Counters { host_pages: 30, copied_pages: 16, erases: 1, ..Counters::default() };
+        let packing = Some(Packing { padding: 2, pages_read: 5 });
+        let buffer = PageBuffer { pages_per_program: 4, ..pages_of(4) };
+        let commands = HostCommands::default();
+        let work = Work { counters, commands, packing, buffer, dies: 1, stripe: None };
+        // 32 units are two word lines of 4 pages: 2 * (1 + 4 * 10) + 2200 each.
+        assert_eq!(times.host(&work), 1000 * 2 * (2 * (1 + 4 * 10) + 2200));
+        // 5 pages are read, 4 cross the bus once more, and fill one word line; one erase.
+        let copies = 5 * 61 + 4 * 10 + (2 * (1 + 4 * 10) + 2200);
+        assert_eq!(times.collections(&work), 1000 * (copies + 5001));
+        assert_eq!(times.costs().program, 1000 * (2200 + 2 * 10));
+        for wrong in ["program=1us/2us+3us", "program=1us+2us+3us", "program=1us+"] {
+            assert!(Times::parse(&format!("read=1us,{wrong},erase=1ms")).is_err(), "{wrong}");
+        }
+        assert!(Times::parse("read=1us+2us,program=1us,erase=1ms").is_err());
     }
 
     #[test]

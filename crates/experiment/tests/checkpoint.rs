@@ -109,6 +109,7 @@ fn countings() -> Vec<RunConfig> {
 
 /// Returns configurations of drives with a clock. Each has a different optional part.
 fn timed() -> Vec<RunConfig> {
+    let passes = "read=25us,program=100us+200us,erase=1.5ms,transfer=10us";
     let timed = |change: &dyn Fn(&mut TimedConfig)| {
         let mut clock =
             TimedConfig { arrivals: Some("poisson:rate=1500".into()), ..TimedConfig::default() };
@@ -161,6 +162,32 @@ fn timed() -> Vec<RunConfig> {
                 clock.preemption = "suspend".into();
                 clock.cache_commands = true;
                 clock.power_limit = Some("dies=2".into());
+            })
+        },
+        RunConfig {
+            superblock: "dies=4,planes=1".into(),
+            parity: "1/4".into(),
+            program: "two-pass:pages=2".into(),
+            times: Some(passes.into()),
+            ..timed(&|clock| {
+                (clock.channels, clock.dies) = (2, 2);
+                clock.arrivals = Some("closed:threads=64".into());
+                clock.preemption = "suspend".into();
+            })
+        },
+        RunConfig {
+            blocks: Some(768),
+            program: "two-pass:pages=2".into(),
+            times: Some(passes.into()),
+            ..timed(&|clock| {
+                (clock.channels, clock.dies) = (2, 3);
+                clock.arrivals = Some("closed:threads=64".into());
+                clock.preemption = "suspend".into();
+                clock.scheduling = "reads-first".into();
+                clock.cache_commands = true;
+                clock.gc_low = "2".into();
+                clock.slc = Some("static:blocks=2".into());
+                clock.slc_times = Some("read=10us,program=50us,erase=1ms".into());
             })
         },
     ]

@@ -306,6 +306,7 @@ fn config(path: &Path, options: &Options) -> RunConfig {
         },
         program: match options.pages {
             1 => "page".into(),
+            pages if options.seed.is_multiple_of(2) => format!("two-pass:pages={pages}"),
             pages => format!("one-shot:pages={pages}"),
         },
         power_protection: options.is_protected,
@@ -366,7 +367,10 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
             _ => config.superblock.clone(),
         },
         frontier: RunConfig::default().frontier,
-        times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),
+        times: Some(match config.program.starts_with("two-pass") {
+            true => "read=25us,program=200us+300us,erase=1.5ms,transfer=10us".into(),
+            false => "read=25us,program=200us,erase=1.5ms,transfer=10us".into(),
+        }),
         timed: Some(clock),
         ..config.clone()
     };

@@ -360,6 +360,41 @@ fn rate(result: &RunResult) -> f64 {
 }
 
 #[test]
+fn a_die_of_two_passes_makes_the_requests_that_were_worked_out_by_hand() {
+    // A die of 4 planes and pages of 16 KiB in units of 4 KiB. A word line has 64 units and 16 transfers,
+    // and is programmed twice: in 32 transfers, 600 us and 1600 us.
+    let config = RunConfig {
+        blocks: Some(4 * 128),
+        pages_per_block: Some(48),
+        page_size: 16 * 1024,
+        mapping_unit: Some(4096),
+        program: "two-pass".into(),
+        spare: 0.15,
+        times: Some("read=60us,program=600us+1.6ms,erase=5ms,transfer=10us".into()),
+        warmup: "4x".into(),
+        length: Length::Requests(200_000),
+        ..drive(4, "die")
+    };
+    let result = run(&config, 1);
+    let w = result.write_amplification;
+    let v = 1.0 - 1.0 / w;
+    let distinct = |units: i32| (1.0 - (1.0 - v).powi(units)) / (f64::from(units) * (1.0 - v));
+    let us = w / 64.0 * (32.0 * 10.0 + 2200.0)
+        + 60.0 * distinct(16)
+        + 10.0 * distinct(4)
+        + 5000.0 / (4.0 * 48.0 * 4.0 * (1.0 - v));
+    let expected = 1e6 / us;
+    assert!((rate(&result) / expected - 1.0).abs() < 0.01, "{} {expected}", rate(&result));
+    // The drive makes the decisions of one-shot programs, as none is made of a program.
+    let one_shot = RunConfig {
+        program: "one-shot:pages=4".into(),
+        times: Some("read=60us,program=2.2ms,erase=5ms,transfer=20us".into()),
+        ..config
+    };
+    assert_eq!(run(&one_shot, 1).write_amplification, w);
+}
+
+#[test]
 fn a_die_of_one_shot_programs_makes_the_requests_that_were_worked_out_by_hand() {
     // A die of 4 planes and pages of 16 KiB in units of 4 KiB. A program has 48 units and 12
     // transfers, and takes 1500 us; a read of a collection has up to 16 units.
@@ -580,13 +615,19 @@ fn what_superblocks_cannot_do_is_refused_in_one_line() {
     let kinds = "read=60us,program=300us/500us/900us,erase=3ms,transfer=10us";
     let refused = program(&|config| config.times = Some(kinds.into()));
     assert!(refused.contains("gives each its own program time"), "{refused}");
-    let slc = |config: &mut RunConfig| {
-        let timed = config.timed.as_mut().unwrap();
-        timed.slc = Some("static:blocks=10%".into());
-        timed.slc_times = Some("read=25us,program=200us,erase=2ms".into());
-    };
-    let refused = program(&slc);
-    assert!(refused.contains("a cell in SLC mode has one page"), "{refused}");
+    // A word line of two passes has a time for each, and the parity of whole dies.
+    let passes = "read=60us,program=600us+1.6ms,erase=3ms,transfer=10us";
+    let refused = program(&|config| config.times = Some(passes.into()));
+    assert!(
+        refused.contains("has the times of two passes, and program programs in one"),
+        "{refused}"
+    );
+    let refused = program(&|config| config.program = "two-pass".into());
+    assert!(refused.contains("two-pass needs the time of each pass in times"), "{refused}");
+    let of_blocks =
+        RunConfig { program: "two-pass:pages=3".into(), ..counted("dies=2,planes=4", "1/8") };
+    let refused = resolve(&of_blocks).err().unwrap();
+    assert!(refused.contains("so a stripe has whole dies; hint: parity=\"1/2\""), "{refused}");
     let refused = error(|timed| timed.dies = 0);
     assert!(refused.contains("dies: found 0"), "{refused}");
 }

@@ -132,8 +132,8 @@ pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStrea
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
 pub use mapping::{Mapping, mappings};
-pub use members::{Members, ProgramPlace};
-pub use page_buffer::PageBuffer;
+pub use members::{MemberProgram, Members, ProgramPlace};
+pub use page_buffer::{PageBuffer, SecondPass};
 pub use page_map::PageMap;
 pub use placement::{
     Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, Remembers,

@@ -37,6 +37,15 @@ pub struct ProgramPlace {
     pub is_last: bool,
 }
 
+/// The contents of a program of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberProgram {
+    /// Data; the field is the index of the program in the superblock, without those of parity.
+    Data(u32),
+    /// Parity; the field is the index of the last program with data of the stripe.
+    Parity(u32),
+}
+
 impl Members {
     /// Each die has its own superblocks or blocks.
     pub const ONE: Self = Self { dies: 1, stripe: None, planes: 1 };
@@ -74,6 +83,19 @@ impl Members {
             false => first + place + u32::from(place >= parity),
         };
         ProgramPlace { member, row, parity: (!shares).then_some(first + parity), is_last }
+    }
+
+    /// Returns the contents of the program of a member in a row.
+    pub fn program(&self, member: u32, row: u32) -> MemberProgram {
+        let Some(parts) = self.stripe else {
+            return MemberProgram::Data(row * self.dies + member);
+        };
+        let first = (row * (self.dies / parts) + member / parts) * (parts - 1);
+        let (place, parity) = (member % parts, row % parts);
+        match place == parity {
+            true => MemberProgram::Parity(first + parts - 2),
+            false => MemberProgram::Data(first + place - u32::from(place > parity)),
+        }
     }
 }
 
@@ -116,5 +138,21 @@ mod tests {
         assert_eq!(places.map(|place| place.is_last), [true, false, true]);
         assert!(places.iter().all(|place| place.parity.is_none()));
         assert_eq!(members.part_parity(), Some(PartParity { programs: 3, parts: 2 }));
+    }
+
+    #[test]
+    fn each_program_of_a_member_is_the_one_that_has_its_place() {
+        for (dies, stripe) in [(1, None), (4, None), (4, Some(2)), (4, Some(4)), (6, Some(3))] {
+            let members = Members { dies, stripe, planes: 1 };
+            let of_row = stripe.map_or(dies, |parts| dies - dies / parts);
+            for index in 0..5 * of_row {
+                let place = members.place(index);
+                assert_eq!(members.program(place.member, place.row), MemberProgram::Data(index));
+                if let Some(parity) = place.parity.filter(|_| place.is_last) {
+                    let of_parity = members.program(parity, place.row);
+                    assert_eq!(of_parity, MemberProgram::Parity(index));
+                }
+            }
+        }
     }
 }

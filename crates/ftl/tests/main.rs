@@ -23,4 +23,5 @@ mod slc;
 mod steady;
 mod stepwise;
 mod told;
+mod two_pass;
 mod zombies;

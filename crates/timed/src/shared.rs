@@ -154,17 +154,23 @@ impl<O: Observer> Shared<O> {
         }
     }
 
+    /// Returns the number of pages that are programmed together at `ppn`.
+    #[inline]
+    pub fn units_of_program(&self, ppn: u32) -> u32 {
+        match self.programs {
+            Programs { units_per_program: 1, .. } => 1,
+            Programs { units_per_program, part_parity: None, .. } if self.slc.is_none() => {
+                units_per_program
+            }
+            _ => self.map.units_of_program(ppn),
+        }
+    }
+
     /// Returns `true` if the page at `ppn` is the last one of those that are programmed together.
     #[inline]
     pub fn fills_its_program(&self, ppn: u32) -> bool {
-        let all = self.programs.units_per_program;
-        match self.programs.part_parity {
-            None => all == 1 || self.map.unit_in_program(ppn) + 1 == all,
-            Some(_) => {
-                let offset = self.map.geometry().place_of(ppn).1;
-                self.programs.program(offset).1.end == offset + 1
-            }
-        }
+        let all = self.units_of_program(ppn);
+        all == 1 || self.map.unit_in_program(ppn) + 1 == all
     }
 
     /// Returns the physical place of the data of read `op`; `None` if the page has no data. Reports

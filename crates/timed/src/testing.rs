@@ -21,6 +21,7 @@ pub fn settings() -> Settings {
         members: Members::ONE,
         read_ns: 25,
         program_ns: 200,
+        second_ns: None,
         erase_ns: 1500,
         transfer_ns: 10,
         command_ns: 0,

@@ -13,6 +13,7 @@ mod timed_life;
 mod timed_live;
 mod timed_options;
 mod timed_pacing;
+mod timed_passes;
 mod timed_power;
 mod timed_preemption;
 mod timed_requests;

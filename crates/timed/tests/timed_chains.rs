@@ -192,6 +192,7 @@ fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
         members: Members::ONE,
         read_ns: 100,
         program_ns: 300,
+        second_ns: None,
         erase_ns: 800,
         transfer_ns: 50,
         command_ns: 0,

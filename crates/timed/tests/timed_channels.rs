@@ -5,7 +5,8 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Reader, State, Writer};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, PageBuffer, PlaneLayout, Stepwise, VictimSpec,
+    Fill, Frontier, Geometry, Layout, Members, PageBuffer, PlaneLayout, SecondPass, Stepwise,
+    VictimSpec,
 };
 use flashgc_timed::{
     Channels, Counted, Details, Idle, Meter, Order, Placement, Preemption, ReadRetry, Scheduling,
@@ -64,6 +65,7 @@ impl Case {
         hardware.planes = one(&[1, 2]);
         hardware.units_per_page = one(&[1, 1, 1, 4]);
         hardware.pages_per_program = [1, 1, 2][seed as usize % 3];
+        hardware.second_ns = Some(100).filter(|_| seed % 6 == 5);
         hardware.command_ns = one(&[0, 0, 3]).into();
         // The times are multiples of each other, so that many events have the same time.
         (hardware.read_ns, hardware.program_ns, hardware.erase_ns) = (50, 200, 1500);
@@ -135,6 +137,7 @@ impl Case {
                 buffer: PageBuffer {
                     units_per_page: hardware.units_per_page,
                     pages_per_program: hardware.pages_per_program,
+                    second_pass: hardware.second_ns.map(|_| SecondPass::of(Members::ONE)),
                     ..PageBuffer::default()
                 },
                 fill: self.fill,

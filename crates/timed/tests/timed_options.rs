@@ -56,7 +56,7 @@ fn operations_on_several_planes_of_a_die_go_together() {
     assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
     let joined = |settings: &Settings, requests: &[(Op, u32)]| {
         let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
-        drive(settings, requests).totals().joined_programs
+        drive(settings, requests).totals().joined_units
     };
     let counts = [&writes[..], &reads, &same, &three].map(|requests| joined(&together, requests));
     assert_eq!((counts, joined(&plain, &writes)), ([2, 0, 0, 2], 0));

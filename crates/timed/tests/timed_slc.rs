@@ -256,6 +256,92 @@ fn a_flash_page_of_the_region_is_programmed_as_one() {
     }
 }
 
+/// Returns the drive of [`tlc`] with one die, a region of two blocks and programs of three pages, with a
+/// time of `second` microseconds for the second pass.
+fn of_word_lines(second: Option<u64>) -> Settings {
+    let mut settings = tlc(SlcBlocks::Static(2), false);
+    settings.host = Loop::Closed { threads: 1, think_ns: 0 };
+    let second_ns = second.map(|us| us * US);
+    settings.hardware = Hardware { dies: 1, pages_per_program: 3, second_ns, ..settings.hardware };
+    settings
+}
+
+/// Writes the first pages to a drive of [`of_word_lines`], and lets it do what else there is.
+fn written(settings: &Settings, count: u32, flushes: bool) -> TimedDrive<Recorder> {
+    let geometry = Geometry::new(64, B, 600).unwrap();
+    let layer = unit_layer(settings, geometry, ("greedy", "none"), Fill::Empty, 2, !flushes);
+    let mut requests: Vec<_> = (0..count).map(|page| request(0, Op::Write, page)).collect();
+    if flushes {
+        requests.push(TimedRequest { bytes: 0, ..request(0, Op::Flush, 0) });
+    }
+    let mut drive = recorded(settings, layer, requests);
+    assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
+    drive.audit().unwrap();
+    drive
+}
+
+/// Pages of the region are programmed alone, in the first 3200 us. The next nine are three word lines
+/// of normal blocks. Then the die is idle, and folds both blocks: eight copies fill two word lines, and
+/// the others wait with eight more.
+#[test]
+fn normal_blocks_are_programmed_by_the_word_line_and_the_region_by_the_page() {
+    let word_lines = |times: [u64; 3]| {
+        let waiting = [0, times[0], times[0] + times[1]].map(|time| 16 * SLC_PROGRAM + time);
+        let over = times.map(|time| [0, 0, time]).concat();
+        let normal = waiting.into_iter().flat_map(|time| [time; 3]).zip(over);
+        let region = (1..=16).map(|page| page * SLC_PROGRAM);
+        region.chain(normal.map(|(time, program)| time + program)).collect::<Vec<_>>()
+    };
+    let ends = |drive: &TimedDrive<Recorder>| {
+        let collections = drive.observer().collections.iter();
+        collections.filter(|it| !it.2).map(|it| it.0 / US).collect::<Vec<_>>()
+    };
+    let read = 8 * SLC_READ + SLC_ERASE;
+    let drive = written(&of_word_lines(None), 25, false);
+    assert_eq!(drive.observer().completed_us(), word_lines([PROGRAM; 3]));
+    let first = 3200 + 3 * PROGRAM + 10_000 + read + 2 * PROGRAM;
+    assert_eq!(ends(&drive), [first, first + read + 3 * PROGRAM]);
+    // The second pass takes 500 us, and follows the first pass of the next word line.
+    let drive = written(&of_word_lines(Some(500)), 25, false);
+    let both = PROGRAM + 500;
+    assert_eq!(drive.observer().completed_us(), word_lines([PROGRAM, both, both]));
+    let first = 3200 + PROGRAM + 2 * both + 10_000 + read + PROGRAM + both;
+    assert_eq!(ends(&drive), [first, first + read + 3 * both]);
+}
+
+/// A flush needs nothing for the page in the region, a program for the 17th page and, with two passes,
+/// the first pass of a word line more.
+#[test]
+fn a_flush_pads_word_lines_of_normal_blocks_only() {
+    let flushed = |settings: &Settings, count: u32| {
+        let mut drive = written(settings, count, true);
+        let last = drive.observer().requests.iter().map(|it| it.completed_ns / US).max().unwrap();
+        let folded = drive.totals().slc.unwrap().folded_pages;
+        (last, drive.layer().counts().packing.unwrap().padding, folded)
+    };
+    let (one, two) = (of_word_lines(None), of_word_lines(Some(500)));
+    assert_eq!(flushed(&one, 1), (SLC_PROGRAM, 0, 0));
+    assert_eq!(flushed(&two, 1), (SLC_PROGRAM, 0, 0));
+    // The copies of the two folds are padded before each erase: 8 to 9 pages, twice.
+    assert_eq!(flushed(&one, 17), (3200 + PROGRAM, 2 + 1 + 1, 16));
+    // With two passes a word line more each: 8 to 12 pages, and 8 more to 24.
+    assert_eq!(flushed(&two, 17), (3200 + 2 * PROGRAM + 500, 5 + 4 + 4, 16));
+    // Pages of four units, which cross the bus in 10: one page in the region, three in a program.
+    let mut units = of_word_lines(None);
+    units.hardware = Hardware {
+        units_per_page: 4,
+        page_bytes: 4 * PAGE,
+        transfer_ns: 10 * US,
+        ..units.hardware
+    };
+    let page = 10 + SLC_PROGRAM;
+    assert_eq!(flushed(&units, 1).0, page);
+    assert_eq!(flushed(&units, 5).0, 2 * page);
+    assert_eq!(flushed(&units, 17).0, 4 * page + 30 + PROGRAM);
+    let drive = written(&units, 28, false);
+    assert_eq!(drive.observer().completed_us()[27], 4 * page + 30 + PROGRAM);
+}
+
 /// Runs random reads, writes and TRIMs on a nearly full drive, in bursts with pauses, and checks
 /// all data.
 fn at_random(settings: &Settings, seed: u64) {

@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     EndOfLife, Endurance, Fill, Geometry, Layout, Levelling, Lifespan, Members, PageBuffer,
-    PlacementSpec, SlcBlocks, SlcRegion,
+    PlacementSpec, SecondPass, SlcBlocks, SlcRegion,
 };
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
@@ -63,6 +63,7 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
         members: Members::ONE,
         read_ns: draw.from(5, 50) * US,
         program_ns: draw.from(50, 300) * US,
+        second_ns: None,
         erase_ns: draw.from(300, 2000) * US,
         transfer_ns: draw.of(&[0, 3, 10, 60]) * US,
         command_ns: draw.of(&[0, 0, 200]),
@@ -350,6 +351,7 @@ fn run_drive(
         settings.hardware.units_per_page = buffer.units_per_page;
         settings.hardware.pages_per_program = buffer.pages_per_program;
         settings.hardware.page_bytes = buffer.units_per_page * PAGE;
+        settings.hardware.second_ns = buffer.second_pass.map(|_| 70 * US);
         settings.collecting.copy_back = false;
         if placement.is_none() {
             settings.flush_after_ns = draw.of(&[u64::MAX, 30 * US, 500 * US]);
@@ -378,9 +380,10 @@ fn run_drive(
     let planes = settings.hardware.all_planes();
     // A plane has some more blocks than those that stay erased or are open. If padding is written,
     // blocks have more flash pages: in a small block padding would take all that a collection
-    // gains.
+    // gains. With two passes padding is up to two rows.
+    let dies = buffer.second_pass.map_or(1, |_| settings.hardware.members.dies);
     let b = match (buffer.is_protected, region) {
-        (false, _) => 32 * buffer.units_per_program(),
+        (false, _) => 32 * buffer.units_per_program() * dies,
         (true, Some(_)) => B * buffer.units_per_page,
         (true, None) => B,
     };
@@ -507,6 +510,26 @@ fn every_read_is_current_where_a_flash_page_holds_several_units() {
 }
 
 #[test]
+fn every_read_is_current_where_word_lines_are_programmed_twice() {
+    let (mut checked, mut programs, mut failed) = (0, 0, 0);
+    for case in 0..300 {
+        let buffer = PageBuffer {
+            units_per_page: [1, 2, 2][case as usize % 3],
+            pages_per_program: [2, 4][case as usize % 2],
+            // That of superblocks over dies follows from them.
+            second_pass: Some(SecondPass::of(Members::ONE)),
+            is_protected: case % 4 < 2,
+            ..PageBuffer::default()
+        };
+        let (reads, _, totals) = run_drive(case, 1500, buffer, None, case % 5 < 2);
+        checked += reads;
+        programs += totals.suspended_programs;
+        failed += totals.failures.failed;
+    }
+    assert!(checked > 200_000 && programs > 500 && failed > 200, "{checked} {programs} {failed}");
+}
+
+#[test]
 fn every_read_is_current_where_superblocks_join_dies() {
     let (mut checked, mut sum) = (0, flashgc_timed::CollectionCounts::default());
     let (mut erases, mut programs) = (0, 0);
@@ -556,6 +579,26 @@ fn every_read_is_current_where_flash_pages_of_an_slc_region_hold_several_units()
         let is_protected = case % 4 < 2;
         let region = WithRegion::draw(case, is_protected);
         let buffer = PageBuffer { units_per_page, is_protected, ..PageBuffer::default() };
+        let (reads, _, totals) = run_units(case, 1500, buffer, Some(&region));
+        checked += reads;
+        sum = sum.plus(&totals.slc.unwrap());
+    }
+    assert!(checked > 100_000 && sum.folds > 3000 && sum.folded_pages > 3000, "{checked} {sum:?}");
+}
+
+#[test]
+fn every_read_is_current_where_normal_blocks_have_other_programs_than_the_region() {
+    let (mut checked, mut sum) = (0, SlcCounts::default());
+    for case in 0..300 {
+        let is_protected = case % 4 < 2;
+        let region = WithRegion::draw(case, is_protected);
+        let buffer = PageBuffer {
+            units_per_page: [1, 2, 4][case as usize % 3],
+            pages_per_program: [2, 4][case as usize % 2],
+            second_pass: Some(SecondPass::of(Members::ONE)).filter(|_| case % 5 < 3),
+            is_protected,
+            ..PageBuffer::default()
+        };
         let (reads, _, totals) = run_units(case, 1500, buffer, Some(&region));
         checked += reads;
         sum = sum.plus(&totals.slc.unwrap());

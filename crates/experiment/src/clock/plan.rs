@@ -67,6 +67,7 @@ impl TimedPlan {
             members,
             read_ns: times.read.mean(),
             program_ns: times.program.mean(),
+            second_ns: times.second,
             erase_ns: times.erase,
             transfer_ns: times.transfer,
             command_ns: times.command,

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::refuse_if;
-use flashgc_base::spec::{SpecError, count};
+use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Extent, Length, Plan, Unit, Warmup};
 use flashgc_drive::source::Source;
 use flashgc_ftl::{Frontier, FtlError, Geometry, Lifespan, Mapping, PlacementSpec};

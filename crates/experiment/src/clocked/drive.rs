@@ -297,7 +297,7 @@ impl Clocked {
         let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
         Timings {
             collecting: CollectionResult::between(&start, &end),
-            joined_programs: end.joined_programs - start.joined_programs,
+            joined_units: end.joined_units - start.joined_units,
             cached: Cached::between(&start, &end),
             slc: end.slc.since(&start.slc),
             utilisation: Utilisation::between(&start, &end, ns),

@@ -8,6 +8,7 @@
 mod info;
 mod kinds;
 pub mod numbers;
+mod programs;
 mod run;
 mod timed;
 mod typed;
@@ -17,9 +18,8 @@ use std::sync::LazyLock;
 
 pub use info::{OnlyWith, OptionInfo};
 pub use kinds::{Case, Drives, Holder, Kind, Section, Words};
-pub use run::{
-    HostConfig, NONE, RunConfig, SwapConfig, TraceConfig, parse_parity, parse_program, parse_scale,
-};
+pub use programs::{Programs, parse_program};
+pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig, parse_parity, parse_scale};
 pub use timed::{TimedConfig, TimelineConfig};
 pub use value::Value;
 

@@ -6,7 +6,7 @@ use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, Members, PageBuffer,
-    PlacementSpec, Scheme, VictimSpec, collectors,
+    PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
 use super::kinds::{Case, Kind, Section};
+use super::programs::{ONE_SHOT, PAGE, Programs, TWO_PASS, is_page_alone, parse_program};
 use super::timed::TimedConfig;
 use crate::times::Times;
 
@@ -113,9 +114,12 @@ super::holder! {
         program: String => "page",
             "Pages that are programmed together: {words}. With one-shot, the pages of a word line \
              (3 unless pages=N says otherwise) go to the die one after another, and the program time \
-             is that of all of them. Units wait until they fill them. Each page is still read alone.",
+             is that of all of them. Units wait until they fill them. Each page is still read alone. \
+             With two-pass (4 pages), the word line is programmed twice, the second time after the \
+             next word line of its die; until then its data stay in the page buffer, and \
+             program=600us+1.6ms in {times} gives the time of each pass.",
             drive(Kind::Spec).unstored("each page of its file is written as a whole, when it comes")
-                .metavar("SPEC").example("one-shot:pages=4").several().words(|| vec![PAGE, "one-shot"])
+                .metavar("SPEC").example("one-shot:pages=4").several().words(|| vec![PAGE, ONE_SHOT, TWO_PASS])
                 .checked(|_, text| parse_program(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         parity: String => "none",
@@ -276,40 +280,6 @@ impl RunConfig {
     }
 }
 
-/// The text for programs of single pages.
-const PAGE: &str = "page";
-
-fn is_page_alone(program: &str) -> bool {
-    program == PAGE
-}
-
-/// The most pages of a word line: the bits of a cell.
-const MOST_BITS: u32 = 8;
-
-/// Reads how pages are programmed: `page`, `one-shot`, or `one-shot:pages=4`. Returns the pages that
-/// are programmed together.
-///
-/// # Errors
-/// Any other text.
-pub fn parse_program(text: &str) -> Result<u32, SpecError> {
-    let pages = match text.trim() {
-        PAGE => Some(1),
-        "one-shot" => Some(3),
-        text => text
-            .strip_prefix("one-shot:pages=")
-            .and_then(|pages| pages.parse().ok())
-            .filter(|pages| (2..=MOST_BITS).contains(pages)),
-    };
-    pages.ok_or_else(|| {
-        SpecError::new(
-            format!(
-                "program: found '{text}', expected page, one-shot, or one-shot:pages=2 to {MOST_BITS}"
-            ),
-            choice("program", "one-shot:pages=3"),
-        )
-    })
-}
-
 fn is_whole(scale: &str) -> bool {
     scale == RunConfig::default().scale
 }
@@ -400,10 +370,16 @@ impl RunConfig {
         }
         let planes = self.members().1;
         let units_per_page = (page / unit).saturating_mul(planes);
-        let pages_per_program = self.pages_per_program();
-        let is_protected = self.power_protection;
-        let part_parity = self.dies_together().part_parity();
-        Ok(PageBuffer { units_per_page, planes, pages_per_program, part_parity, is_protected })
+        let Programs { pages, has_two_passes } = self.programs();
+        let members = self.dies_together();
+        Ok(PageBuffer {
+            units_per_page,
+            planes,
+            pages_per_program: pages,
+            part_parity: members.part_parity(),
+            second_pass: has_two_passes.then(|| SecondPass::of(members)),
+            is_protected: self.power_protection,
+        })
     }
 
     /// Returns the mapping units of data of a superblock, which is a block if blocks are on their
@@ -424,9 +400,9 @@ impl RunConfig {
     }
 
     /// Returns the flash pages that are programmed together.
-    pub(crate) fn pages_per_program(&self) -> u32 {
+    pub(crate) fn programs(&self) -> Programs {
         // A text that is wrong is refused where the shape is checked.
-        parse_program(&self.program).unwrap_or(1)
+        parse_program(&self.program).unwrap_or_default()
     }
 
     /// Returns the number of parts of a stripe, one of which is parity; `None` without parity.

@@ -280,8 +280,7 @@ impl<'a> ClockPart<'a> {
     /// Returns the finding that operations on the planes of a die came one after another.
     fn planes_apart(&self, summary: &Summary<'_>) -> Option<Finding> {
         let Settings { hardware, multi_plane, collecting, .. } = &self.timed.settings;
-        let units = u64::from(hardware.units_per_program());
-        let joined = self.runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
+        let joined = self.runs.iter().map(|run| run.joined_units).sum::<u64>();
         let counters = &summary.counted.counters;
         let programs = counters.programs();
         let share = if programs > 0 { joined as f64 / programs as f64 } else { 0.0 };
@@ -477,13 +476,15 @@ fn time_apart(
     let [read, program, erase, transfer] =
         [hardware.read_ns, hardware.program_ns, hardware.erase_ns, hardware.transfer_ns]
             .map(|ns| ns as f64);
+    let second = hardware.second_ns.map(|ns| ns as f64);
+    let (program, passes) = second.map_or((program, 1.0), |second| (program + second, 2.0));
     let units = counters.programs() as f64;
     let (pages, programs) = (units / in_page, units / in_program);
     let copies = pages_read.unwrap_or(counters.copied_pages) as f64;
     let erases = counters.erases as f64;
     let time = |joined: f64, of_others: f64| {
         let in_cells = |ns: f64, joined: f64| ns * (1.0 - joined + joined / planes);
-        pages * transfer
+        pages * passes * transfer
             + programs * in_cells(program, joined)
             + copies * (transfer + in_cells(read, of_others))
             + erases * in_cells(erase, of_others)
@@ -535,6 +536,7 @@ mod tests {
             members: Members::ONE,
             read_ns: 60,
             program_ns: 500,
+            second_ns: None,
             erase_ns: 5000,
             transfer_ns: 10,
             command_ns: 0,

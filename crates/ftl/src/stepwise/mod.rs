@@ -44,6 +44,8 @@ pub struct Room {
     pub is_open: bool,
     /// `true` if the write waits until a block of the SLC region is folded.
     pub folds: bool,
+    /// The pages that are programmed together in that block.
+    pub together: u32,
 }
 
 /// A page map with any policy that collects step by step. An operation is one virtual call.
@@ -175,6 +177,10 @@ pub trait Stepwise: Layer {
 
     /// The position of the page at `ppn` among those that are programmed with it, from 0.
     fn unit_in_program(&self, ppn: u32) -> u32;
+
+    /// The number of pages that are programmed together at `ppn`: in a block in SLC mode those of one
+    /// flash page.
+    fn units_of_program(&self, ppn: u32) -> u32;
 
     /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not
     /// programmed.

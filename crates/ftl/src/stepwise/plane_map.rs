@@ -263,12 +263,19 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
         match self.slc_room(page, plane) {
             SlcRoom::Direct => {}
-            SlcRoom::Pages(pages) => return Room { pages, is_open: true, folds: false },
-            SlcRoom::Waits => return Room { pages: 0, is_open: false, folds: true },
+            SlcRoom::Pages(pages) => {
+                let together = self.store.buffer.units_per_page;
+                return Room { pages, is_open: true, folds: false, together };
+            }
+            SlcRoom::Waits => {
+                let together = self.store.buffer.units_per_page;
+                return Room { pages: 0, is_open: false, folds: true, together };
+            }
         }
         let class = self.class_of_write(page);
         let is_open = !self.store.has_ended() && self.may_write(class, plane);
-        Room { pages: self.plane(plane).room(class), is_open, folds: false }
+        let together = self.store.buffer.units_per_program();
+        Room { pages: self.plane(plane).room(class), is_open, folds: false, together }
     }
 
     fn closes_frontier(&self, plane: PlaneId) -> bool {
@@ -404,6 +411,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 
     fn unit_in_program(&self, ppn: u32) -> u32 {
         self.store.unit_in_program(ppn)
+    }
+
+    fn units_of_program(&self, ppn: u32) -> u32 {
+        self.store.units_of_program(ppn)
     }
 
     fn buffer(&self) -> PageBuffer {

@@ -1,13 +1,14 @@
 //! The page buffer of a store: which units wait for the rest of their flash page, and what programs
 //! such a page before it is full. With one-shot programs, the flash pages that are programmed
-//! together wait and are filled as one; they are still read one by one.
+//! together wait and are filled as one; they are still read one by one. With two passes, a program
+//! that is full waits for its second pass. Open blocks in SLC mode program their pages alone, in one pass.
 
 use flashgc_base::snapshot::{State, Value};
 
 use super::{Active, PageStore, Tables};
 use crate::blocks::BlockId;
 use crate::counters::Packing;
-use crate::layout::PlaneId;
+use crate::layout::{Layout, PlaneId};
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::programs::Programs;
@@ -19,12 +20,20 @@ use flashgc_base::table::for_words;
 pub(crate) struct Gathering {
     #[snapshot(skip)]
     pub(crate) programs: Programs,
+    #[snapshot(skip)]
+    buffer: PageBuffer,
+    /// The units of a block.
+    #[snapshot(skip)]
+    units_per_block: u32,
     pub(crate) counts: Packing,
     /// The ends of the host's data and of the copies in the open block of each class of each plane.
     #[snapshot(table)]
     ends: Vec<Ends>,
     #[snapshot(skip)]
     classes: usize,
+    /// The class of the open blocks in SLC mode; `None` without a region.
+    #[snapshot(skip)]
+    slc: Option<Class>,
 }
 
 /// Offsets behind the last page of the host and the last copy; 0 where there is none.
@@ -36,14 +45,32 @@ struct Ends {
 
 impl Gathering {
     /// The buffer of a new store; `None` if a unit is a flash page.
-    pub(super) fn new(buffer: PageBuffer, planes: u32, classes: usize) -> Option<Self> {
+    pub(super) fn new(
+        layout: &Layout,
+        planes: u32,
+        classes: usize,
+        slc: Option<Class>,
+    ) -> Option<Self> {
+        let buffer = layout.buffer;
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
             programs: buffer.programs(),
+            buffer,
+            units_per_block: layout.geometry.pages_per_block(),
             counts: Packing::default(),
             ends: ends(),
             classes,
+            slc,
         })
+    }
+
+    /// Returns the units that are read and programmed together in the open block of `class`.
+    #[inline]
+    fn buffer_of(&self, class: usize) -> PageBuffer {
+        match self.slc {
+            Some(slc) if usize::from(slc) == class => self.buffer.of_slc(),
+            _ => self.buffer,
+        }
     }
 
     /// The open block of `class` in `plane` ends at offset `next` with data of the host, or with
@@ -106,7 +133,23 @@ impl<P: VictimPolicy> PageStore<P> {
     #[inline]
     pub(crate) fn unit_in_program(&self, ppn: u32) -> u32 {
         let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset - it.programs.program(offset).1.start)
+        self.programs_at(ppn).map_or(0, |programs| offset - programs.program(offset).1.start)
+    }
+
+    /// Returns the number of units that are programmed together at `ppn`.
+    #[inline]
+    pub(crate) fn units_of_program(&self, ppn: u32) -> u32 {
+        let Some(programs) = self.programs_at(ppn) else { return 1 };
+        let program = programs.program(self.tables.place_of(ppn).1).1;
+        program.end - program.start
+    }
+
+    /// Returns the programs of the block with `ppn`; `None` if a unit is a flash page.
+    #[inline]
+    fn programs_at(&self, ppn: u32) -> Option<Programs> {
+        let Gathering { buffer, programs, slc, .. } = self.gathering.as_ref()?;
+        let is_slc = slc.is_some() && self.is_slc(ppn);
+        Some(if is_slc { buffer.of_slc().programs() } else { *programs })
     }
 
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
@@ -115,8 +158,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let (block, offset) = self.tables.place_of(ppn);
         let plane = &self.planes[self.tables.plane_of(ppn) as usize];
         let block = block - plane.first_block;
-        plane.open.iter().any(|active| {
-            active.block == block && offset >= self.first_buffered(active) && offset < active.next
+        plane.open.iter().enumerate().any(|(class, active)| {
+            active.block == block
+                && offset >= self.first_buffered(class, active)
+                && offset < active.next
         })
     }
 
@@ -128,19 +173,22 @@ impl<P: VictimPolicy> PageStore<P> {
         plane.open.iter().any(|active| active.block == block && offset >= active.next)
     }
 
-    /// The first offset of an open block at which a unit waits; `next` if no unit waits.
-    fn first_buffered(&self, active: &Active) -> u32 {
-        self.gathering.as_ref().map_or(active.next, |it| it.programs.program(active.next).1.start)
+    /// The first offset of the open block of `class` at which a unit waits; `next` if no unit waits.
+    fn first_buffered(&self, class: usize, active: &Active) -> u32 {
+        self.gathering.as_ref().map_or(active.next, |it| {
+            it.buffer_of(class).first_waiting(active.next, it.units_per_block)
+        })
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which data of the host wait. Returns
-    /// the ppn of its first unit; `None` if no such data wait.
+    /// Programs, partly filled, one flash page of `plane`, if data of the host wait at its class.
+    /// Returns the ppn of its first unit; `None` if no such data wait. With two passes the page may be
+    /// one without data, whose first pass the data wait for.
     pub(crate) fn program_host_data(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.host)
     }
 
-    /// Programs, partly filled, one flash page of `plane` in which copies wait. Returns the ppn of
-    /// its first unit; `None` if no such data wait.
+    /// Programs, partly filled, one flash page of `plane`, if copies wait at its class, as
+    /// [`PageStore::program_host_data`] does.
     pub(crate) fn program_copies(&mut self, plane: PlaneId) -> Option<u32> {
         self.program_waiting(plane, |ends| ends.copies)
     }
@@ -149,14 +197,14 @@ impl<P: VictimPolicy> PageStore<P> {
         let gathering = self.gathering.as_ref()?;
         let ends = &gathering.ends[plane as usize * gathering.classes..][..gathering.classes];
         let open = self.planes[plane as usize].open.iter().zip(ends);
-        let mut waits =
-            open.map(|(active, ends)| active.is_some() && end(ends) > self.first_buffered(active));
+        let mut waits = open.enumerate().map(|(class, (active, ends))| {
+            active.is_some() && end(ends) > self.first_buffered(class, active)
+        });
         let class = waits.position(|waits| waits)?;
         let its = &self.planes[plane as usize];
         let active = &its.open[class];
         let block = its.first_block + active.block;
-        let first = self.tables.first_ppn(block) + self.first_buffered(active);
-        self.pad(plane, class as Class);
+        let first = self.tables.first_ppn(block) + self.pad(plane, class as Class)?;
         let its = &mut self.planes[plane as usize];
         if its.region.as_ref().is_some_and(|region| usize::from(region.classes.slc) == class) {
             its.close_slc();
@@ -190,16 +238,17 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
-    /// Programs the rest of the flash pages that are being filled at `class`, without data.
-    fn pad(&mut self, plane: PlaneId, class: Class) {
-        let Some(gathering) = &mut self.gathering else { return };
+    /// Programs the rest of the flash pages that are being filled at `class`, without data. If none
+    /// is being filled, programs the next ones. Returns the offset of the first.
+    fn pad(&mut self, plane: PlaneId, class: Class) -> Option<u32> {
+        let gathering = self.gathering.as_mut()?;
         let active = &mut self.planes[plane as usize].open[usize::from(class)];
-        let program = gathering.programs.program(active.next).1;
-        debug_assert!(program.start < active.next, "a full page does not wait");
-        let padding = program.end - active.next;
-        let end = program.end;
-        active.next = end;
-        gathering.counts.padding += u64::from(padding);
+        debug_assert!(active.next < gathering.units_per_block, "nothing waits in a full block");
+        let programs = gathering.buffer_of(class.into()).programs();
+        let program = programs.program(active.next).1;
+        gathering.counts.padding += u64::from(program.end - active.next);
+        active.next = program.end;
+        Some(program.start)
     }
 
     /// Counts the flash pages that a collection reads of the victim `block` of `plane`.

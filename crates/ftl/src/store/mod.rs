@@ -206,7 +206,8 @@ impl<P: VictimPolicy> PageStore<P> {
                 blocks,
             });
         }
-        let gathering = Gathering::new(layout.buffer, planes.planes, sorting.classes());
+        let slc = layout.slc.and(sorting.region).map(|classes| classes.slc);
+        let gathering = Gathering::new(layout, planes.planes, sorting.classes(), slc);
         let mut store = Self {
             tables,
             planes: states.into(),

@@ -21,6 +21,7 @@ pub fn settings(host: Loop, queue_depth: u32, preemption: Preemption) -> Setting
         members: Members::ONE,
         read_ns: 60_000,
         program_ns: 700_000,
+        second_ns: None,
         erase_ns: 3_500_000,
         transfer_ns: 3_400,
         command_ns: 0,

@@ -30,6 +30,9 @@ pub struct Hardware {
     pub read_ns: u64,
     /// The time to program a page (t_W, also called t_PROG).
     pub program_ns: u64,
+    /// The time of the second pass of a word line that is programmed in two passes; then
+    /// [`Hardware::program_ns`] is that of the first. `None` if one pass programs it.
+    pub second_ns: Option<u64>,
     /// The time to erase a block (t_E, also called t_BERS).
     pub erase_ns: u64,
     /// The time to move a flash page over the bus (t_B); with 0, no operation waits for the bus.
@@ -125,6 +128,7 @@ impl Hardware {
         let times = [
             ("read time", self.read_ns, 1),
             ("program time", self.program_ns, 1),
+            ("time of the second pass", self.second_ns.unwrap_or(1), 1),
             ("erase time", self.erase_ns, 1),
             ("transfer time", self.transfer_ns, 0),
             ("command time", self.command_ns, 0),

@@ -134,6 +134,7 @@ mod tests {
             members: Members::ONE,
             read_ns: 1,
             program_ns: 1,
+            second_ns: None,
             erase_ns: 1,
             transfer_ns: 1,
             command_ns: 0,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashgc_ftl::{Members, ProgramPlace, Programs};
+use flashgc_ftl::{MemberProgram, Members, ProgramPlace, Programs};
 
 use super::hardware::Hardware;
 
@@ -123,6 +123,20 @@ impl Rows {
         let data = self.members.stripe.map_or(1, |dies| dies - u32::from(!shares));
         let first = self.programs.program(offset).0 / data * data;
         first..first + data
+    }
+
+    /// Returns the row of programs that has the unit at `offset` of a superblock.
+    pub fn row(&self, offset: u32) -> u32 {
+        self.program(offset).row
+    }
+
+    /// Returns the offset of the program of a member in a row, and `true` if it has parity; the offset is
+    /// then that of the last program with data of its stripe.
+    pub fn program_of(&self, member: u32, row: u32) -> (u32, bool) {
+        match self.members.program(member, row) {
+            MemberProgram::Data(program) => (self.programs.start(program), false),
+            MemberProgram::Parity(program) => (self.programs.start(program), true),
+        }
     }
 
     fn program(&self, offset: u32) -> ProgramPlace {

@@ -91,8 +91,8 @@ pub struct Totals {
     pub suspended_programs: u64,
     /// The number of erases suspended.
     pub suspended_erases: u64,
-    /// The number of flash pages that were programmed together with a page of another plane.
-    pub joined_programs: u64,
+    /// The number of pages of the map that were programmed together with those of another plane.
+    pub joined_units: u64,
     /// The number of writes of the host that had to wait for a place in the write cache.
     pub cache_waits: u64,
     /// The number of pages in the write cache now.
@@ -134,7 +134,7 @@ impl Totals {
             cache_hits,
             suspended_programs,
             suspended_erases,
-            joined_programs,
+            joined_units,
             cache_waits,
             cached_pages,
             collections,
@@ -157,7 +157,7 @@ impl Totals {
         self.cache_hits += cache_hits;
         self.suspended_programs += suspended_programs;
         self.suspended_erases += suspended_erases;
-        self.joined_programs += joined_programs;
+        self.joined_units += joined_units;
         self.cache_waits += cache_waits;
         self.cached_pages += cached_pages;
         self.collections = self.collections.plus(collections);

@@ -3,7 +3,8 @@
 //!
 //! A write gets its physical place when it enters the buffer, and is done then. The write that
 //! fills its flash page goes to the die, and is done when the flash page is programmed. With
-//! one-shot programs, the flash pages that are programmed together wait, fill and are due as one.
+//! one-shot programs, the flash pages that are programmed together wait, fill and are due as one. With
+//! two passes they also wait, and are due, when they are full.
 
 use std::collections::VecDeque;
 
@@ -18,7 +19,7 @@ use crate::clock::{Event, NEVER};
 use crate::flash::{Die, Job};
 use crate::observer::Observer;
 use crate::ops::{BUFFER, Kind, NONE, PageOp};
-use crate::shared::Shared;
+use crate::shared::{Shared, in_slc};
 
 /// The flash pages in page buffers that have host data and are not full. After a time they are
 /// programmed partly filled.
@@ -88,8 +89,8 @@ impl Scheduler {
         }
         self.take_out(shared, die, op);
         self.collector.served(&shared.ops[op]);
-        let fills = self.put(shared, op)?;
-        debug_assert!(!fills, "a write that fills its page goes to the die");
+        let filled = self.put(shared, op)?;
+        debug_assert!(filled == 0, "a write that fills its page goes to the die");
         self.done = op;
         Ok(true)
     }
@@ -111,7 +112,8 @@ impl Scheduler {
         let room = shared.map.host_room(page, plane);
         room.is_open
             && !self.is_behind_a_change(shared, die, op)
-            && room.pages % self.units_per_program != 1
+            && room.together > 1
+            && room.pages % room.together != 1
             && !self.collector.is_needed(&*shared.map, page, plane)
             && !self.waiting.read_before(&shared.ops, die, op)
             && self.collector.lets_go(shared, op)
@@ -171,6 +173,9 @@ impl Scheduler {
     pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let Shared { ops, map, .. } = shared;
         let PageOp { plane, is_programmed, .. } = ops[op];
+        if self.passes.is_some() {
+            return self.flush_in_passes(shared, die, op);
+        }
         if !is_programmed {
             ops[op].is_programmed = true;
             while let Some(first) = map.program_host_data(plane) {
@@ -184,10 +189,13 @@ impl Scheduler {
             return false;
         }
         ops[op].missing -= 1;
+        let units = match self.sites.flushed_next(op) {
+            Some(first) => shared.units_of_program(first),
+            None => self.units_per_program,
+        };
         let cells_ns = self.cell_time(shared, die, Job::Write(op));
         let Shared { clock, ops, .. } = shared;
-        let units = self.units_per_program.into();
-        self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
+        self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units.into(), cells_ns);
         true
     }
 
@@ -209,27 +217,30 @@ impl Scheduler {
         true
     }
 
-    /// Gives a write its physical place. Returns `true` if its flash page is full and is to be
-    /// programmed. Otherwise the write waits in the page buffer.
+    /// Gives a write its physical place. If its flash page is full and is to be programmed, returns the
+    /// units that are programmed. Otherwise the write waits in the page buffer, and the result is 0.
     #[inline(always)]
     pub(super) fn put<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         op: u32,
-    ) -> Result<bool, DriveError> {
+    ) -> Result<u32, DriveError> {
         let ppn = write(shared, op)?;
         let fills = shared.fills_its_program(ppn);
+        if let Some(passes) = self.passes.as_mut().filter(|_| fills) {
+            passes.is_full(ppn);
+        }
         if self.stale.after_ns < NEVER {
             self.note_unit(shared, ppn, fills);
         }
-        Ok(fills)
+        Ok(if fills { shared.units_of_program(ppn) } else { 0 })
     }
 
-    /// Notes that the host has written the unit at `ppn`. Its flash page is full if `fills`; else
-    /// the page is due after the time of [`Stale`].
+    /// Notes that the host has written the unit at `ppn`. Its flash page is full if `fills`. If it is
+    /// not, or waits for its second pass, the page is due after the time of [`Stale`].
     pub(super) fn note_unit<O: Observer>(&mut self, shared: &mut Shared<O>, ppn: u32, fills: bool) {
         let first = ppn - shared.map.unit_in_program(ppn);
-        if fills {
+        if fills && (!self.waits_when_full || in_slc(&*shared.map, ppn)) {
             self.stale.filled(first);
         } else if let Some(due) = self.stale.wait(shared.now(), first) {
             shared.clock.set(Event::Stale, due);

@@ -55,6 +55,11 @@ impl Sites {
         self.flushes.entry(op).or_default().push(ppn);
     }
 
+    /// Returns the next flash page that the flush `op` programs, if it is noted.
+    pub(super) fn flushed_next(&self, op: u32) -> Option<u32> {
+        self.flushes.get(&op).and_then(|pages| pages.last().copied())
+    }
+
     /// Takes the next flash page that the flush `op` programs.
     fn next_of(&mut self, op: u32) -> Option<u32> {
         let pages = self.flushes.get_mut(&op)?;

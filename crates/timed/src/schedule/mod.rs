@@ -4,10 +4,13 @@
 //! several pages of the map (units), a write is done once it is in the page buffer of its plane
 //! (`buffer.rs`). A collection reads a flash page once, and then gives each unit its new place.
 //!
+//! If a word line is programmed in two passes, `passes.rs` has the second ones.
+//!
 //! If superblocks join dies, `superblocks` has the queues and the choice instead.
 
 mod buffer;
 mod cells;
+mod passes;
 mod points;
 mod serve;
 mod spread;
@@ -30,6 +33,7 @@ use super::ops::{DieQueues, Kind, NONE, PageOp};
 use super::shared::Shared;
 use buffer::Stale;
 use cells::Sites;
+use passes::Passes;
 use spread::Spread;
 use superblocks::Superblocks;
 
@@ -81,6 +85,9 @@ pub struct Scheduler {
     homes: Homes,
     #[snapshot(state)]
     spread: Spread,
+    /// The second passes of word lines; `None` if one pass programs them, or if blocks of dies are joined.
+    #[snapshot(state)]
+    passes: Option<Passes>,
     /// The jobs of dies whose blocks are joined; `None` if each die has its own blocks.
     #[snapshot(state)]
     superblocks: Option<Superblocks>,
@@ -92,6 +99,9 @@ pub struct Scheduler {
     units_per_page: u32,
     #[snapshot(skip)]
     units_per_program: u32,
+    /// `true` if data wait in a program that is full, for its second pass.
+    #[snapshot(skip)]
+    waits_when_full: bool,
     /// `true` if a collection reads the pages of several planes together.
     #[snapshot(skip)]
     reads_planes_together: bool,
@@ -120,7 +130,7 @@ pub struct Scheduler {
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
-    joined_programs: u64,
+    joined_units: u64,
 }
 
 impl Scheduler {
@@ -138,11 +148,13 @@ impl Scheduler {
             sites: Sites::new(settings, map),
             homes: Homes::new(settings.placement.homes(&settings.hardware)),
             spread: Spread::new(settings, map)?,
+            passes: Passes::new(settings),
             superblocks: Superblocks::new(settings),
             ready: Ready { dies: Vec::new(), is_in: vec![false; dies as usize] },
             planes_per_die: settings.hardware.planes,
             units_per_page: settings.hardware.units_per_page,
             units_per_program: settings.hardware.units_per_program(),
+            waits_when_full: settings.hardware.second_ns.is_some(),
             reads_planes_together: map.buffer().planes > 1,
             rule: settings.scheduling,
             collects_undisturbed: settings.collects_undisturbed(),
@@ -155,7 +167,7 @@ impl Scheduler {
             done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
-            joined_programs: 0,
+            joined_units: 0,
         })
     }
 
@@ -229,7 +241,8 @@ impl Scheduler {
             return !self.waiting.is_empty(die)
                 || self.collector.is_under_way(die)
                 || die_state.suspended.is_some()
-                || self.idle_ns.is_some();
+                || self.idle_ns.is_some()
+                || self.passes.as_ref().is_some_and(|passes| passes.wait_at(die));
         }
         let overlaps = self.cache_commands || self.collector.is_under_way(die);
         self.begins_when_busy
@@ -257,8 +270,14 @@ impl Scheduler {
         if self.units_per_program > 1 && self.gather_write(shared, die)? {
             return Ok(true);
         }
+        let pass = match self.passes {
+            Some(_) => self.begin_pass(shared, die)?,
+            None => None,
+        };
         let die_state = self.flash.die(die);
-        let has_begun = if !die_state.is_idle() {
+        let has_begun = if let Some(has_begun) = pass {
+            has_begun
+        } else if !die_state.is_idle() {
             self.overlap(shared, die)?
         } else if die_state.suspended.is_some() {
             self.while_suspended(shared, die)?
@@ -336,6 +355,9 @@ impl Scheduler {
     ) -> Result<u32, DriveError> {
         if self.superblocks.is_some() {
             return self.finish_on_superblock(shared, die, job);
+        }
+        if self.passes.is_some() && self.has_passes_left(die, job) {
+            return Ok(NONE);
         }
         let held_ns = self.flash.die(die).held_until(shared.now());
         if let Job::Write(op) = job
@@ -431,10 +453,10 @@ impl Scheduler {
         (self.suspended_programs, self.suspended_erases)
     }
 
-    /// Returns the number of flash pages that were programmed together with a page of another
+    /// Returns the number of pages of the map that were programmed together with those of another
     /// plane.
-    pub fn joined_programs(&self) -> u64 {
-        self.joined_programs
+    pub fn joined_units(&self) -> u64 {
+        self.joined_units
     }
 
     /// Returns three lists of nanoseconds until `now`: the time in use of each bus, the time in use

@@ -104,19 +104,25 @@ impl Scheduler {
             Step::Job(job) => self.cell_time(shared, die, job),
             _ => 0,
         };
-        let Shared { clock, ops, .. } = shared;
         // The processor predicts comparisons better than the jump of a `match`.
         if step == Step::Job(Job::CopyWrite) {
+            if let (Some(passes), Some(collection)) = (&mut self.passes, self.collector.on(die)) {
+                passes.is_full(collection.site);
+            }
+            self.follow_with_passes(shared, die, Job::CopyWrite);
+            let Shared { clock, ops, .. } = shared;
             let units = self.units_per_program.into();
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
+            let Shared { clock, ops, .. } = shared;
             if self.reads_planes_together && job == Job::CopyRead {
                 let units = self.collector.units_to_read(&*shared.map, die);
                 self.flash.set_copy_units(die, units);
             }
             self.flash.begin_in_cells(clock, ops, die, job, cells_ns);
         } else if step != Step::Nothing {
-            let held_ns = self.flash.die(die).held_until(clock.now());
+            let held_ns = self.flash.die(die).held_until(shared.now());
+            let ops = &mut shared.ops;
             self.done = match step {
                 Step::AtHand => self.collector.page_is_read(ops, die, held_ns),
                 _ => self.collector.page_is_moved(ops, die, held_ns),

@@ -210,13 +210,16 @@ impl Scheduler {
                 self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
             }
             _ => {
-                if !self.put(shared, op)? {
+                let filled = self.put(shared, op)?;
+                if filled == 0 {
                     self.done = op;
                     return Ok(true);
                 }
-                let programs = 1 + self.gather(shared, die, op)?;
-                let units = programs * u64::from(self.units_per_program);
+                let others = self.gather(shared, die, op)?;
+                let units = u64::from(filled) + others;
+                self.joined_units += if others > 0 { units } else { 0 };
                 let cells_ns = self.cell_time(shared, die, Job::Write(op));
+                self.follow_with_passes(shared, die, Job::Write(op));
                 let Shared { clock, ops, .. } = shared;
                 self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units, cells_ns);
             }
@@ -228,6 +231,7 @@ impl Scheduler {
     pub(super) fn is_buffered<O: Observer>(&self, shared: &Shared<O>, ppn: u32) -> bool {
         self.units_per_program > 1 && shared.map.is_buffered(ppn)
             || self.superblocks.as_ref().is_some_and(|them| them.holds(&*shared.map, ppn))
+            || self.holds_for_pass(shared, ppn)
     }
 
     /// Returns the time that the cells of a die work on a job that begins now.
@@ -275,13 +279,14 @@ impl Scheduler {
             return Ok(op);
         }
         if shared.map.can_write(page, plane) {
-            if !self.put(shared, op)? {
+            let filled = self.put(shared, op)?;
+            if filled == 0 {
                 return Ok(op);
             }
-            let units = self.units_per_program.into();
             let cells_ns = self.cell_time(shared, die, Job::ModifyWrite(op));
+            self.follow_with_passes(shared, die, Job::ModifyWrite(op));
             let Shared { clock, ops, .. } = shared;
-            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units, cells_ns);
+            self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), filled.into(), cells_ns);
             return Ok(NONE);
         }
         // During the read another write took the free place, or the page's class has changed. The
@@ -306,7 +311,7 @@ impl Scheduler {
 
     /// Joins waiting operations to `first`, a read or a write that is served now. Operations of the
     /// same kind on other planes make one multi-plane operation. Reads of a flash page that is read
-    /// anyway join, too. Returns the number of programs besides the first.
+    /// anyway join, too. Returns the units of the programs besides the first.
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -345,7 +350,7 @@ impl Scheduler {
         let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
         of_plane[(shared.ops[first].plane % planes) as usize] = first;
         let mut last = first;
-        let mut joined = 0;
+        let mut units = 0;
         let mut next = self.waiting.oldest(die, kind);
         let mut looked_at = 0;
         // An operation that does not fit closes its plane, as operations on one plane stay in
@@ -382,18 +387,17 @@ impl Scheduler {
             if kind == Kind::Read {
                 shared.reads(op);
                 shared.notes_read(op);
-            } else if self.put(shared, op)? {
-                joined += 1;
             } else {
-                of_plane[at] = NONE; // its program is not full: the next write goes there too
+                let filled = self.put(shared, op)?;
+                units += u64::from(filled);
+                if filled == 0 {
+                    of_plane[at] = NONE; // its program is not full: the next write goes there too
+                }
             }
             shared.ops[last].next = op;
             last = op;
         }
-        if joined > 0 {
-            self.joined_programs += 1 + joined;
-        }
-        Ok(joined)
+        Ok(units)
     }
 }
 

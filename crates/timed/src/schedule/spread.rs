@@ -162,7 +162,11 @@ impl Spread {
             return now.unwrap_or(home);
         };
         let die = (plane / self.planes_per_die) as usize;
-        self.filling = (plane, self.units_per_program - 1);
+        let together = match self.units_per_program {
+            1 => 1,
+            _ => map.host_room(page, plane).together,
+        };
+        self.filling = (plane, together - 1);
         self.next_die = (die + 1) % dies;
         self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
-    Fill, Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec, PlaneLayout, Stepwise,
-    VictimSpec,
+    Fill, Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec, PlaneLayout, SecondPass,
+    Stepwise, VictimSpec,
 };
 use flashgc_timed::{
     Completion, Hardware, Loop, Observer, Place, Settings, Source, Span, TimedDrive, Work,
@@ -33,6 +33,7 @@ pub fn paper_hardware() -> Hardware {
         members: Members::ONE,
         read_ns: 25 * US,
         program_ns: 200 * US,
+        second_ns: None,
         erase_ns: 1500 * US,
         transfer_ns: 0,
         command_ns: 0,
@@ -101,6 +102,10 @@ pub fn layout_of(
             planes: 1,
             part_parity: settings.hardware.members.part_parity(),
             is_protected,
+            second_pass: settings
+                .hardware
+                .second_ns
+                .map(|_| SecondPass::of(settings.hardware.members)),
         },
         fill,
         slc: settings.slc.map(|slc| slc.region),

@@ -16,6 +16,7 @@ mod warcip;
 
 use std::collections::BTreeMap;
 
+#[allow(unused_imports)] // not every test uses it
 pub use map_apart::MapApart;
 
 /// The time: programs and writes of the host so far.

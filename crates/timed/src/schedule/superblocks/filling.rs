@@ -69,7 +69,7 @@ impl Scheduler {
         }
         self.leave_queue(shared, lead, op);
         self.collector.served(&shared.ops[op]);
-        if self.put(shared, op)? {
+        if self.put(shared, op)? > 0 {
             let ppn = shared.map.locate(page).expect("the page has just been written");
             let first = ppn - shared.map.unit_in_program(ppn);
             self.program_is_full(shared, first, Some(page), op, None);

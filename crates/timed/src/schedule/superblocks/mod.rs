@@ -1,8 +1,8 @@
 //! Superblocks that join the blocks of several dies.
 //!
 //! A plane of the map then stands for these dies. Its writes wait in one queue, and enter the page
-//! buffer of the superblock that is being filled. A program that is full waits at its die
-//! (`filling.rs`), and so does each step of a collection: many of its reads and programs are under way
+//! buffer of the superblock that is being filled (`filling.rs`). A program that is full waits at its
+//! die (`programs.rs`), and so does each step of a collection: many of its reads and programs are under way
 //! at a time, on all dies (`moving.rs`). Here each die chooses among the jobs that wait at it.
 //!
 //! Data stay in the buffer until their program is over. Reads that find them there need no die.
@@ -10,6 +10,7 @@
 mod failing;
 mod filling;
 mod moving;
+mod programs;
 
 use std::collections::VecDeque;
 
@@ -26,28 +27,7 @@ use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 use failing::Failing;
 use moving::Relocation;
-
-/// A program whose data are in the page buffer.
-#[derive(Clone, Copy, Debug, Value)]
-struct Program {
-    /// The place of its first unit in the map. For parity: of the first unit of the last program of its
-    /// stripe.
-    first: u32,
-    /// The page that was written last, for the observer; `None` for parity and for a program that is
-    /// padded.
-    page: Option<u32>,
-    /// The write that waits for the program, or [`NONE`].
-    op: u32,
-    /// The order of the last operation that was sent to a die before the program was full.
-    order: u64,
-    /// The number of programs and erases of the drive that began to wait before.
-    turn: u64,
-    /// The nanoseconds for which collections had held the die when the program was full.
-    held_ns: u64,
-    /// The number of the collection that copies; `None` for data of the host.
-    collection: Option<u64>,
-    is_parity: bool,
-}
+use programs::Program;
 
 /// The erase of a die's block of a victim.
 #[derive(Clone, Copy, Debug, Value)]
@@ -152,6 +132,8 @@ impl Filling {
 pub(super) struct Superblocks {
     #[snapshot(skip)]
     pub(super) rows: Rows,
+    #[snapshot(skip)]
+    units_per_program: u32,
     #[snapshot(table)]
     lines: Vec<Line>,
     /// The writes of the host to each plane of the map.
@@ -167,6 +149,9 @@ pub(super) struct Superblocks {
     full: HashMap<u32, u32>,
     /// The number of programs and erases that have begun to wait.
     turns: u64,
+    /// The time of the second pass of a word line, in nanoseconds; `None` if one pass programs it.
+    #[snapshot(skip)]
+    second_ns: Option<u64>,
     /// The reads that fail; `None` if none does.
     #[snapshot(state)]
     failing: Option<Failing>,
@@ -189,12 +174,14 @@ impl Superblocks {
         let (dies, planes) = (settings.hardware.all_dies(), settings.hardware.all_planes());
         rows.are_wide().then(|| Self {
             rows,
+            units_per_program: settings.hardware.units_per_program(),
             lines: vec![Line::default(); dies as usize],
             filling: vec![Filling::default(); planes as usize],
             moving: vec![Relocation::default(); planes as usize],
             changes: HashMap::new(),
             full: HashMap::new(),
             turns: 0,
+            second_ns: settings.hardware.second_ns,
             failing: Failing::new(settings),
         })
     }
@@ -453,81 +440,6 @@ impl Scheduler {
         }
     }
 
-    /// Lets a program that is full wait at its die: of data of the host, for which `op` waits or
-    /// [`NONE`] does, or of copies of a `collection`. If it is the last one of its stripe, lets the parity
-    /// wait, too.
-    fn program_is_full<O: Observer>(
-        &mut self,
-        shared: &Shared<O>,
-        first: u32,
-        page: Option<u32>,
-        op: u32,
-        collection: Option<u64>,
-    ) {
-        let plane = shared.map.plane_of(first);
-        let offset = shared.map.geometry().place_of(first).1;
-        let Self { superblocks: Some(superblocks), ready, flash, .. } = self else { return };
-        let Superblocks { rows, lines, filling, moving, full, turns, .. } = superblocks;
-        let (filling, moving) = (&mut filling[plane as usize], &mut moving[plane as usize]);
-        *full.entry(first).or_default() += 1;
-        let die = rows.die(plane, rows.member(offset));
-        match collection {
-            Some(_) => moving.last = Some(die),
-            None => filling.last = Some(die),
-        }
-        let parity = rows.parity_after(offset).map(|member| (rows.die(plane, member), true));
-        // The die that is added last begins first: that of the data.
-        for (die, is_parity) in [parity, Some((die, false))].into_iter().flatten() {
-            let program = Program {
-                first,
-                page: page.filter(|_| !is_parity),
-                op: if is_parity { NONE } else { op },
-                order: shared.ops.sent().saturating_sub(1),
-                turn: *turns,
-                held_ns: flash.die(die).held_until(shared.now()),
-                collection,
-                is_parity,
-            };
-            *turns += 1;
-            let line = &mut lines[die as usize];
-            if collection.is_some() {
-                line.awaits(shared.ops.sent());
-                line.copies.push_back(program);
-                moving.copies += 1;
-            } else {
-                line.programs.push_back(program);
-                filling.left += 1;
-            }
-            ready.add(die);
-        }
-    }
-
-    /// Begins a program on a die.
-    fn begin_program<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        die: u32,
-        program: Program,
-        job: Job,
-    ) {
-        if program.op != NONE {
-            let held_ns = self.flash.die(die).held_until(shared.now());
-            shared.ops[program.op].blocked_ns += held_ns - program.held_ns;
-        }
-        let block = |ppn| shared.map.geometry().place_of(ppn).0;
-        let line = &mut self.superblocks().lines[die as usize];
-        debug_assert!(
-            line.erases.iter().all(|erase| {
-                block(erase.first) != block(program.first) || erase.turn > program.turn
-            }),
-            "a block is erased between its old programs and its new ones"
-        );
-        line.programming.push_back(program);
-        let cells_ns = self.time_at(shared, job, program.first);
-        let units = self.units_per_program.into();
-        self.flash.begin_on_bus(&mut shared.clock, &mut shared.ops, die, job, units, cells_ns);
-    }
-
     /// Begins a job that starts in the cells, at the place `ppn`.
     fn begin_at<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, job: Job, ppn: u32) {
         let cells_ns = self.time_at(shared, job, ppn);
@@ -575,28 +487,5 @@ impl Scheduler {
             }
         }
         Ok(NONE)
-    }
-
-    /// Ends the oldest program of a die. Returns it.
-    fn end_program(&mut self, die: u32) -> Program {
-        let superblocks = self.superblocks();
-        let line = &mut superblocks.lines[die as usize];
-        let program = line.programming.pop_front().expect("a program is under way");
-        if !program.is_parity
-            && let Some(count) = superblocks.full.get_mut(&program.first)
-        {
-            *count -= 1;
-            if *count == 0 {
-                superblocks.full.remove(&program.first);
-            }
-        }
-        program
-    }
-
-    /// Notes that a program of data of the host, or of their parity, is over.
-    fn program_is_over<O: Observer>(&mut self, shared: &Shared<O>, die: u32) {
-        let program = self.end_program(die);
-        let plane = shared.map.plane_of(program.first) as usize;
-        self.superblocks().filling[plane].left -= 1;
     }
 }
