@@ -247,3 +247,15 @@ def test_what_cannot_be_is_refused(
 def test_a_mapping_with_its_own_blocks_takes_no_placement(option: dict[str, str]) -> None:
     with pytest.raises(flashgc.ConfigError, match='fast", which chooses its own blocks; hint'):
         flashgc.run(mapping="fast", blocks=200, writes="1x", **option)  # type: ignore[arg-type]
+
+
+def test_a_map_that_is_written_without_end_is_an_error_in_words(command: Command) -> None:
+    drive = (
+        "--victim fifo --frontier pool:low=2 --mapping dftl:entries=64,per_page=16 --blocks 256 "
+        "--pages-per-block 32 --spare 30% --writes 8000 --warmup 0"
+    )
+    done = command("run", *drive.split(), "--quiet")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "hint: --victim greedy, or --mapping dftl with more entries in memory\n"
+    )

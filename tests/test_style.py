@@ -202,6 +202,14 @@ def test_no_sentence_of_a_document_opens_with_a_relative_clause() -> None:
     assert not found, "begin with the subject, or with `If`"
 
 
+def test_no_document_has_a_mark_of_an_option() -> None:
+    """Messages mark names of options by control characters, which printing must replace."""
+    marked = [
+        path for path in ROOT.glob("docs/**/*.md") if set("\x01\x02\x03") & set(path.read_text())
+    ]
+    assert not marked, marked
+
+
 def test_no_file_is_long() -> None:
     longer = [
         f"{path}: {lines} lines"

@@ -8,7 +8,7 @@ use flashgc_ftl::{Geometry, Mapping, PageBuffer, PlacementSpec};
 use flashgc_timed::Preemption;
 use flashgc_timed::words::parse_preemption;
 
-use crate::options::RunConfig;
+use crate::options::{NONE, RunConfig};
 
 /// Returns a number of bytes as a text with its unit.
 fn bytes(number: u32) -> String {
@@ -129,7 +129,10 @@ pub(crate) fn check_buffer(
                     "{} does not go with {}: the pages that are programmed early are padded, and padding \
                      would take the room that copies of a class need",
                     subject("flush_after"),
-                    placement.said()
+                    match config.placement == NONE {
+                        true => placement.said(),
+                        false => choice("placement", &config.placement),
+                    }
                 ),
                 format!("{}, or leave {} out", placement.without(), option("flush_after")),
             ));

@@ -23,6 +23,7 @@ impl FtlError {
             FtlErrorKind::Geometry(error) => error.said(names),
             FtlErrorKind::Spec(error) => error.said(names),
             FtlErrorKind::Memory { pages } => no_memory(*pages, names),
+            FtlErrorKind::NoSpace(why) => no_space(why, names),
             other => other.to_string(),
         }
     }
@@ -49,6 +50,10 @@ fn no_memory(pages: u32, names: &dyn Names) -> String {
     naming::said(&text, names)
 }
 
+fn no_space(why: &str, names: &dyn Names) -> String {
+    naming::said(&format!("no reclaimable space: {why}"), names)
+}
+
 /// The faults of a translation layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FtlErrorKind {
@@ -73,7 +78,7 @@ pub enum FtlErrorKind {
         logical_pages: u32,
     },
     /// Collecting garbage frees nothing.
-    #[error("no reclaimable space: {0}")]
+    #[error("{}", no_space(.0, &Keywords))]
     NoSpace(String),
     /// The drive is at the end of its life.
     #[error("the drive is worn out and read-only: {bad_blocks} of its blocks are bad")]

@@ -90,11 +90,14 @@ impl Members {
         let Some(parts) = self.stripe else {
             return MemberProgram::Data(row * self.dies + member);
         };
-        let first = (row * (self.dies / parts) + member / parts) * (parts - 1);
+        let stripe = row * (self.dies / parts) + member / parts;
         let (place, parity) = (member % parts, row % parts);
-        match place == parity {
-            true => MemberProgram::Parity(first + parts - 2),
-            false => MemberProgram::Data(first + place - u32::from(place > parity)),
+        let before = place - u32::from(place > parity);
+        match (self.planes > 1, place == parity) {
+            (true, true) => MemberProgram::Data(stripe * parts + parts - 1),
+            (true, false) => MemberProgram::Data(stripe * parts + before),
+            (false, true) => MemberProgram::Parity(stripe * (parts - 1) + parts - 2),
+            (false, false) => MemberProgram::Data(stripe * (parts - 1) + before),
         }
     }
 }
@@ -142,9 +145,15 @@ mod tests {
 
     #[test]
     fn each_program_of_a_member_is_the_one_that_has_its_place() {
-        for (dies, stripe) in [(1, None), (4, None), (4, Some(2)), (4, Some(4)), (6, Some(3))] {
-            let members = Members { dies, stripe, planes: 1 };
-            let of_row = stripe.map_or(dies, |parts| dies - dies / parts);
+        let whole = [(1, None), (4, None), (4, Some(2)), (4, Some(4)), (6, Some(3))];
+        let whole = whole.map(|(dies, stripe)| Members { dies, stripe, planes: 1 });
+        let parts = [(6, 3, 2), (4, 4, 4)];
+        let parts =
+            parts.map(|(dies, stripe, planes)| Members { dies, stripe: Some(stripe), planes });
+        for members in whole.into_iter().chain(parts) {
+            let Members { dies, stripe, planes } = members;
+            let of_parity = stripe.filter(|_| planes == 1).map_or(0, |parts| dies / parts);
+            let of_row = dies - of_parity;
             for index in 0..5 * of_row {
                 let place = members.place(index);
                 assert_eq!(members.program(place.member, place.row), MemberProgram::Data(index));

@@ -227,10 +227,10 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
-        (115_602, 0x615e94d1d78e198c),
-        (119_910, 0xa58e6fdd225b9b1c),
-        (120_870, 0xee933b34b3ee93a8),
-        (119_438, 0x6276922e7908cd5e),
+        (115_603, 0xbbc96b295de7efa8),
+        (119_911, 0x01dbad957ef67b68),
+        (120_871, 0x29aea9c623127da7),
+        (119_439, 0xa962369a49fcbee7),
     ];
     assert_eq!((FORMAT, digests), (29, recorded));
 }

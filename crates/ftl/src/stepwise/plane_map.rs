@@ -482,7 +482,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
-        let PageStore { tables, planes, gathering, .. } = &mut self.store;
+        let PageStore { tables, planes, gathering, buffer, .. } = &mut self.store;
         let plane_state = &mut planes[plane as usize];
         let under_way = plane_state.under_way.as_mut()?;
         let block = plane_state.first_block + under_way.block;
@@ -510,7 +510,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let from = first | offset;
         let mut is_at_hand = false;
         if let Some(gathering) = gathering {
-            let read = Some(first + gathering.programs.page(offset).start);
+            let read = Some(first + buffer.programs().page(offset).start);
             is_at_hand = std::mem::replace(&mut steps.read, read) == read;
             gathering.counts.pages_read += u64::from(!is_at_hand);
         }

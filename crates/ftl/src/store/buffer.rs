@@ -19,8 +19,6 @@ use flashgc_base::table::for_words;
 #[derive(State)]
 pub(crate) struct Gathering {
     #[snapshot(skip)]
-    pub(crate) programs: Programs,
-    #[snapshot(skip)]
     buffer: PageBuffer,
     /// The units of a block.
     #[snapshot(skip)]
@@ -54,7 +52,6 @@ impl Gathering {
         let buffer = layout.buffer;
         let ends = || vec![Ends::default(); planes as usize * classes];
         buffer.gathers().then(|| Self {
-            programs: buffer.programs(),
             buffer,
             units_per_block: layout.geometry.pages_per_block(),
             counts: Packing::default(),
@@ -126,7 +123,7 @@ impl<P: VictimPolicy> PageStore<P> {
     #[inline]
     pub(crate) fn unit_in_page(&self, ppn: u32) -> u32 {
         let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset - it.programs.page(offset).start)
+        self.gathering.as_ref().map_or(0, |it| offset - it.buffer.programs().page(offset).start)
     }
 
     /// The number of the unit at `ppn` among those that are programmed with it.
@@ -147,9 +144,9 @@ impl<P: VictimPolicy> PageStore<P> {
     /// Returns the programs of the block with `ppn`; `None` if a unit is a flash page.
     #[inline]
     fn programs_at(&self, ppn: u32) -> Option<Programs> {
-        let Gathering { buffer, programs, slc, .. } = self.gathering.as_ref()?;
+        let Gathering { buffer, slc, .. } = self.gathering.as_ref()?;
         let is_slc = slc.is_some() && self.is_slc(ppn);
-        Some(if is_slc { buffer.of_slc().programs() } else { *programs })
+        Some(if is_slc { buffer.of_slc().programs() } else { buffer.programs() })
     }
 
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
@@ -256,7 +253,7 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
         let Some(gathering) = &mut self.gathering else { return };
         let block = self.planes[plane as usize].first_block + block;
-        let pages = self.tables.pages_with_live(block, &gathering.programs);
+        let pages = self.tables.pages_with_live(block, &gathering.buffer.programs());
         gathering.counts.pages_read += pages;
     }
 

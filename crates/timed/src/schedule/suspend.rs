@@ -162,7 +162,8 @@ impl Scheduler {
     }
 
     /// Returns `true` if the job that is suspended on a die programs `page`, so that a buffer of
-    /// the die still holds the page's data.
+    /// the die still holds the page's data. In superblocks over dies, the page buffer has the data of
+    /// a program until it is over, and a page that is not there is in the cells.
     pub(super) fn holds_data_of<O: Observer>(
         &self,
         shared: &Shared<O>,
@@ -172,6 +173,7 @@ impl Scheduler {
     ) -> bool {
         let Shared { ops, .. } = shared;
         match suspended {
+            _ if self.superblocks.is_some() => false,
             Job::Write(op) | Job::ModifyWrite(op) => ops.chain(op).any(|op| {
                 let other = ops[op].page;
                 other == page || self.are_in_one_program(shared, other, page)
