@@ -9,7 +9,7 @@ import pytest
 
 import flashgc
 from conftest import Command
-from flashgc.command.run import memory_note
+from flashgc.command.output import memory_note, say_memory
 from flashgc.presets import devices
 from flashgc.units import format_size
 
@@ -154,6 +154,21 @@ def test_a_whole_drive_says_its_memory_and_names_the_scale() -> None:
     blocks = {"blocks": 1 << 20, "page_size": 4096, "scale": "1"}
     assert memory_note({**blocks, "pages_per_block": 256}) is None
     assert memory_note({**blocks, "pages_per_block": 512}) is not None
+
+
+def test_the_memory_of_several_drives_is_said_once_for_each_size(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    large = {"capacity": 8 << 40, "page_size": 16384, "scale": "1"}
+    small = {"capacity": 8 << 30, "page_size": 16384, "scale": "1"}
+    configs = [large, small, {**large, "victim": "fifo"}, {**large, "capacity": 16 << 40}]
+    say_memory(configs, quiet=True)
+    assert capsys.readouterr().err == ""
+    say_memory(configs, quiet=False)
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(" takes ")[0] for note in notes] == [
+        f"note: a drive of {format_size(size << 40)}" for size in (8, 16)
+    ]
 
 
 def test_a_drive_with_too_many_pages_names_the_scale(command: Command) -> None:

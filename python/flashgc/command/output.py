@@ -166,3 +166,34 @@ class Output:
             warn(f"{name} was not drawn: {error}", quiet=self.quiet)
             return
         save(figure, name)
+
+
+#: The bytes of memory that a drive takes for each mapping unit, about.
+BYTES_A_UNIT = 8
+
+#: The least memory that is said before a run.
+MUCH_MEMORY = 4 << 30
+
+
+def memory_note(config: Mapping[str, Any]) -> str | None:
+    """Return how much memory a large drive takes, and how to simulate a part of it."""
+    from flashgc.units import format_size
+
+    unit = config.get("mapping_unit") or config["page_size"]
+    blocks, pages = config.get("blocks") or 0, config.get("pages_per_block") or 0
+    capacity = config.get("capacity") or blocks * pages * config["page_size"]
+    memory = capacity // unit * BYTES_A_UNIT
+    if config["scale"] != "1" or memory < MUCH_MEMORY:
+        return None
+    return (
+        f"note: a drive of {format_size(capacity)} takes about {format_size(memory)} of memory, "
+        "and hours; --scale 1/64 simulates a part of it"
+    )
+
+
+def say_memory(configs: Sequence[Mapping[str, Any]], *, quiet: bool) -> None:
+    """Say before the runs how much memory large drives take, once for drives of one size."""
+    notes = [] if quiet else dict.fromkeys(memory_note(config) for config in configs)
+    for note in notes:
+        if note is not None:
+            click.echo(note, err=True)

@@ -14,7 +14,7 @@ from flashgc.command.options import (
     asked,
     experiment_options,
 )
-from flashgc.command.output import WEAR, Output
+from flashgc.command.output import WEAR, Output, say_memory
 
 
 @command(cls=GroupedCommand)
@@ -90,9 +90,8 @@ def run(
         raise ConfigError(
             f"{experiment}: {len(configs)} configurations, expected one; hint: flashgc compare"
         )
-    note = None if is_resumed else memory_note(configs[0])
-    if note is not None and not output.quiet:
-        click.echo(note, err=True)
+    if not is_resumed:
+        say_memory(configs, quiet=output.quiet)
     kind = output.kind(plot_kind, configs, "evolution")
     with Bar(configs[0]["runs"], quiet=output.quiet) as bar:
         keeping = keeping_in(results, "run", "--results", bar.expect)
@@ -115,26 +114,3 @@ def run(
         if difference is not None:
             return fail(difference, FAILED)
     return INTERRUPTED if result.interrupted else OK
-
-
-#: The bytes of memory that a drive takes for each mapping unit, about.
-BYTES_A_UNIT = 8
-
-#: The least memory that is said before a run.
-MUCH_MEMORY = 4 << 30
-
-
-def memory_note(config: dict[str, Any]) -> str | None:
-    """Return how much memory a large drive takes, and how to simulate a part of it."""
-    from flashgc.units import format_size
-
-    unit = config.get("mapping_unit") or config["page_size"]
-    blocks, pages = config.get("blocks") or 0, config.get("pages_per_block") or 0
-    capacity = config.get("capacity") or blocks * pages * config["page_size"]
-    memory = capacity // unit * BYTES_A_UNIT
-    if config["scale"] != "1" or memory < MUCH_MEMORY:
-        return None
-    return (
-        f"note: a drive of {format_size(capacity)} takes about {format_size(memory)} of memory, "
-        "and hours; --scale 1/64 simulates a part of it"
-    )

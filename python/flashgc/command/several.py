@@ -114,8 +114,10 @@ def simulated(
     quiet: bool,
 ) -> tuple[Comparison, Keeping | None]:
     """The ranking of an experiment's configurations, and the file of results that was used."""
+    from flashgc.command.output import say_memory
     from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 
+    say_memory(configs, quiet=quiet)
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
         keeping = keeping_in(results, "compare", "--results", bar.expect)
         done = simulate(
