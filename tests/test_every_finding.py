@@ -265,9 +265,8 @@ CASES = [
           "read_failures": "0.1", "warmup": "3x"},
          {"read_failures": "0"}, lost, "uniform:read=0.5",
          rule=lambda result: lost(result)[1]["lost"] > 0),
-    Case("planes-apart", "doubt", {**CLOCK, "planes": 2, "multi_plane": "yes",
-                                   "arrivals": "closed:threads=1"},
-         {"superblock": "die", "multi_plane": "no"}, apart),
+    Case("planes-apart", "doubt", {**CLOCK, "planes": 2, "arrivals": "closed:threads=4"},
+         {"multi_plane": "yes", "arrivals": "closed:threads=32"}, apart),
     # Blocks of 4096 pages become 4 times smaller: (1 + 1/0.2)/2 x 3/4096.
     Case("scaled-drive", "note", {**DRIVE, "pages_per_block": 4096, "writes": "1x", "warmup": "1x",
                                   "scale": "1/4"},

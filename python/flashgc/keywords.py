@@ -188,7 +188,9 @@ class Keywords(TypedDict, total=False):
     MQSim: a read goes before writes, but not before an earlier write of its page. [default: fifo]
     """
     multi_plane: YesNo | None
-    """The planes of a die execute operations of one kind together. [default: no]"""
+    """The planes of a die execute operations of one kind together, and their collections, too.
+    [default: no]
+    """
     cache_commands: YesNo | None
     """A transfer overlaps with an operation of the same kind in the cells. [default: no]"""
     power_limit: str | None

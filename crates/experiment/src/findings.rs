@@ -197,9 +197,8 @@ rules! {
         "Operations on the planes of a die came one after another.",
         "Dies were busy for more than half of the measured part, and worked more than 1.2 times as long on \
          programs, copies and erases as they would if all planes of a die worked together. Or multi-plane operations \
-         joined less than 1% of the programs. The factor is an estimate: it takes programs that went together as programs \
-         of all planes of the die, and all reads of copies as reads that its planes could share. Nothing is joined on a \
-         die while a collection is under way there.";
+         joined less than 1% of the programs. The factor is an estimate: it takes operations that went together as operations \
+         of all planes of the die, and all reads of copies as reads that its planes could share.";
     WAITS_GUESSED: "waits-guessed", Doubt, Measured,
         "The host of a recording may come earlier or later than it would on this drive.",
         "Requests come dependent, the mean time until the answer of reads and writes differs from the recorded one by \

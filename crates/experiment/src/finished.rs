@@ -7,7 +7,8 @@ use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
 use flashgc_timed::{
-    CollectionResult, FailureCounts, Meter, Overload, PowerCounts, SlcCounts, Totals, Utilisation,
+    CollectionResult, FailureCounts, Joined, Meter, Overload, PowerCounts, SlcCounts, Totals,
+    Utilisation,
 };
 
 use crate::counted::Counted;
@@ -100,8 +101,8 @@ pub(crate) struct Timings {
     pub(crate) meter: Meter,
     /// The counts of collections in the measured part.
     pub(crate) collecting: CollectionResult,
-    /// The pages programmed together with a page on another plane, in the measured part.
-    pub(crate) joined_units: u64,
+    /// The counts of operations that went together with those on another plane, in the measured part.
+    pub(crate) joined: Joined,
     /// The use of the write cache in the measured part.
     pub(crate) cached: Cached,
     /// The counts of the SLC region in the measured part; `None` without one.

@@ -469,7 +469,7 @@ impl<O: Observer> TimedDrive<O> {
         totals.collections = *self.scheduler.collections();
         totals.slc = self.shared.slc;
         (totals.suspended_programs, totals.suspended_erases) = self.scheduler.suspended();
-        totals.joined_units = self.scheduler.joined_units();
+        totals.joined = self.scheduler.joined();
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =
             self.scheduler.times_until(now);
         totals.power = self.scheduler.power_until(now);

@@ -86,10 +86,10 @@ pub use drive::{Stop, TimedDrive, Until};
 pub use front::{Lines, Shape};
 pub use live::{Done, Live};
 pub use measure::{
-    ByTenant, CollectionCounts, CollectionResult, FailureCounts, HeldResult, MOST_COLLECTIONS,
-    MOST_OPERATIONS, Meter, OperationResult, Overload, PowerCounts, PowerLimit, Refused, SlcCounts,
-    Suspension, TenantResult, Throughput, TimedResult, Totals, TraceFile, Utilisation, Worst,
-    WorstResult, WorstSoFar, slowest,
+    ByTenant, CollectionCounts, CollectionResult, FailureCounts, HeldResult, Joined,
+    MOST_COLLECTIONS, MOST_OPERATIONS, Meter, OperationResult, Overload, PowerCounts, PowerLimit,
+    Refused, SlcCounts, Suspension, TenantResult, Throughput, TimedResult, Totals, TraceFile,
+    Utilisation, Worst, WorstResult, WorstSoFar, slowest,
 };
 pub use observer::{
     Cause, Completion, Follows, Held, Observer, Place, Silent, Source, Span, Stint, Work,

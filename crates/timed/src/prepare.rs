@@ -26,6 +26,12 @@ impl<O: Observer> TimedDrive<O> {
         self.execute(pages, &[], &[], usize::MAX)
     }
 
+    /// Returns `true` if [`TimedDrive::precede`] does all that [`TimedDrive::prepare`] does for requests of
+    /// whole pages: no host has a cache.
+    pub fn takes_commands(&mut self) -> bool {
+        self.front.host_mut().is_none()
+    }
+
     /// Executes the commands of a batch before the clock starts, with the collections that they
     /// need, until `most` pages are written. Returns the number of pages written, which is smaller
     /// if the drive's life ends.

@@ -3,7 +3,7 @@
 
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{
-    Hardware, Idle, Loop, Placement, Scheduling, Settings, TimedDrive, Unit, Until,
+    Hardware, Idle, Loop, Placement, Scheduling, Settings, TimedDrive, Totals, Unit, Until,
 };
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
@@ -56,10 +56,42 @@ fn operations_on_several_planes_of_a_die_go_together() {
     assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
     let joined = |settings: &Settings, requests: &[(Op, u32)]| {
         let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
-        drive(settings, requests).totals().joined_units
+        drive(settings, requests).totals().joined.units
     };
     let counts = [&writes[..], &reads, &same, &three].map(|requests| joined(&together, requests));
     assert_eq!((counts, joined(&plain, &writes)), ([2, 0, 0, 2], 0));
+}
+
+#[test]
+fn collections_of_the_planes_of_a_die_go_together() {
+    let apart = Settings {
+        host: Loop::Closed { threads: 2, think_ns: 0 },
+        ..open(Hardware { planes: 2, ..hardware() })
+    };
+    let together = Settings { multi_plane: true, ..apart.clone() };
+    // Each plane has 10 full blocks of 8 rows, and 6 erased ones.
+    let write = |row: u32, plane: u32| request(0, Op::Write, 2 * row + plane);
+    let first_us = |drive: &TimedDrive<Recorder>| {
+        let times = &drive.observer().collections;
+        assert!(times[0].2 && !times[1].2, "a die has one collection at a time");
+        (times[1].0 - times[0].0) / US
+    };
+    // Every second row is overwritten, so both victims have 4 valid pages. Together, each step moves two
+    // pages: a read, four transfers and a program. The erases take the time of one.
+    let halves: Vec<_> =
+        (0..40).flat_map(|row| [0, 1].map(|plane| write(2 * row, plane))).collect();
+    let mut both = drive(&together, halves.clone());
+    assert_eq!(first_us(&both), 4 * (25 + 4 * 10 + 200) + 1500);
+    assert_eq!(first_us(&drive(&apart, halves)), 4 * (25 + 2 * 10 + 200) + 1500);
+    let copies = both.layer().counters().copied_pages;
+    let &Totals { joined, collections, .. } = both.totals();
+    assert_eq!((joined.erases, joined.reads), (collections.ended, copies));
+    assert!(collections.ended >= 2 && copies == 4 * collections.ended);
+    // The other plane overwrites four rows again and again: its victim has no valid page, and waits for
+    // the copies of the first.
+    let uneven: Vec<_> =
+        (0..40).flat_map(|row| [write(2 * row, 0), write(2 * (row % 4), 1)]).collect();
+    assert_eq!(first_us(&drive(&together, uneven)), 4 * (25 + 2 * 10 + 200) + 1500);
 }
 
 #[test]

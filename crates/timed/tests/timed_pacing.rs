@@ -74,6 +74,30 @@ fn a_page_that_dies_on_the_way_is_a_copy_less_and_a_page_of_the_host_more() {
     assert_eq!(completed(true, &four), [2135, 2345, 2555, 4055 + 245 + 210]);
 }
 
+#[test]
+fn planes_that_collect_together_are_paced_together() {
+    // The pages of `completed`, on each of two planes. The first write goes alone, seven times one of each
+    // plane go together, and the last one goes alone: 210 + 7 * 220 + 210 = 1960 us. Then both planes
+    // collect: victims of 8 pages with 4 valid ones make room for 4 pages in 4 + 1 steps. Before any copy
+    // the host may have written floor(1 * 4 / 5) = 0 pages, after two floor(3 * 4 / 5) = 2, and after four
+    // 4. The ends are: copies 1960 + 25 + 4 * 10 + 200 = 2225, writes 2445, copies 2710, writes 2930.
+    let first = [0, 1, 4, 5, 8, 9, 12, 13];
+    let both = |pages: &[u32]| -> Vec<TimedRequest> {
+        let of_planes = pages.iter().flat_map(|page| [2 * page, 2 * page + 1]);
+        of_planes.map(|page| request(0, Op::Write, page)).collect()
+    };
+    let mut settings = settings(true);
+    settings.hardware.planes = 2;
+    settings.multi_plane = true;
+    (settings.collecting.low, settings.collecting.high) = (3, 3);
+    let geometry = Geometry::new(18, 4, 32).unwrap();
+    let layer = layer(&settings, geometry, "greedy:ties=oldest", Fill::Sequential, 3);
+    let mut drive = recorded(&settings, layer, [both(&first), both(&[0, 4])].concat());
+    drive.run(Until::END).unwrap();
+    drive.layer().audit().unwrap();
+    assert_eq!(drive.observer().completed_us()[16..], [2445, 2445, 2930, 2930]);
+}
+
 /// Lets 16 threads write random pages on one die in its steady state. Returns the time in
 /// nanoseconds; the numbers of host pages, copies and erases; and the response times in
 /// nanoseconds, in ascending order.

@@ -227,12 +227,12 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (62_738, 0xe9c0203f44c0f385),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
-        (115_603, 0xbbc96b295de7efa8),
-        (119_911, 0x01dbad957ef67b68),
-        (120_871, 0x29aea9c623127da7),
-        (119_439, 0xa962369a49fcbee7),
+        (115_525, 0x22e2f526154370fd),
+        (119_574, 0xef5c0ac51974f432),
+        (120_534, 0xf39b23173e38d580),
+        (118_972, 0xdae0be2f6c1ae4db),
     ];
-    assert_eq!((FORMAT, digests), (29, recorded));
+    assert_eq!((FORMAT, digests), (32, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

@@ -94,6 +94,34 @@ struct Precondition {
     last: Written,
 }
 
+impl Precondition {
+    /// Draws some requests and lets the drive execute them. Returns the number of requests and that of
+    /// the pages that the drive has written.
+    fn go_on(&mut self, drive: &mut Simulated) -> Result<(u64, u64), DriveError> {
+        let limit = self.course.interval().min(drive.between_looks()) as usize;
+        let touched = self.course.touched();
+        if let Some((commands, written)) =
+            drive.prepare_at_once(&mut *self.stream, limit, self.left)?
+        {
+            let writes = commands.pages.iter().enumerate();
+            for (_, &page) in writes.filter(|&(index, _)| commands.op(index) == Op::Write) {
+                touched.add_pages(page..page + 1);
+            }
+            return Ok((commands.pages.len() as u64, written));
+        }
+        let mut requests = Vec::new();
+        self.stream.fill(&mut requests, limit)?;
+        let written = match requests.is_empty() {
+            true => 0,
+            false => drive.prepare(&requests, self.left)?,
+        };
+        for request in requests.iter().filter(|request| request.op == Op::Write) {
+            touched.add_pages(drive.shape().pages_of(request)?);
+        }
+        Ok((requests.len() as u64, written))
+    }
+}
+
 impl Clocked {
     /// Makes the drive of run number `index`, at its beginning. With `threads`, its channels may be
     /// simulated separately, by this number of threads.
@@ -141,7 +169,6 @@ impl Clocked {
     /// Makes some of the `pages` writes before the clock. Returns the number of writes done so far,
     /// or `None` when all are done.
     pub(crate) fn prepare(&mut self, pages: u64) -> Result<Option<u64>, DriveError> {
-        let mut requests = Vec::new();
         // The writes end early if the requests change nothing: with a workload of reads, or if the
         // cache takes all writes.
         if let Some(writes) = &mut self.precondition
@@ -150,17 +177,11 @@ impl Clocked {
             && writes.drawn < most_before(pages)
             && !self.drive.has_ended()
         {
-            let most = writes.course.interval().min(self.drive.between_looks());
-            writes.stream.fill(&mut requests, most as usize)?;
-            if !requests.is_empty() {
-                let written = self.drive.prepare(&requests, writes.left)?;
-                for request in requests.iter().filter(|request| request.op == Op::Write) {
-                    writes.course.touched().add_pages(self.drive.shape().pages_of(request)?);
-                }
+            let (drawn, written) = writes.go_on(&mut self.drive)?;
+            if drawn > 0 {
                 writes.left -= written;
-                writes.drawn += requests.len() as u64;
-                writes.without_write =
-                    if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
+                writes.drawn += drawn;
+                writes.without_write = if written == 0 { writes.without_write + drawn } else { 0 };
                 let done = pages - writes.left;
                 self.settle();
                 return Ok(Some(done));
@@ -297,7 +318,7 @@ impl Clocked {
         let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
         Timings {
             collecting: CollectionResult::between(&start, &end),
-            joined_units: end.joined_units - start.joined_units,
+            joined: end.joined.since(&start.joined),
             cached: Cached::between(&start, &end),
             slc: end.slc.since(&start.slc),
             utilisation: Utilisation::between(&start, &end, ns),

@@ -6,7 +6,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 use flashgc_timed::{Channels, Meter, Shape, Stop, TimedDrive, Totals, Until, Worst};
-use flashgc_workload::requests::TimedRequest;
+use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Batch, Op};
 
 /// The number of requests between two checks whether to stop.
@@ -86,6 +86,24 @@ impl Simulated {
                 Ok(written)
             }
         }
+    }
+
+    /// Executes the next commands of `stream` before the clock starts, at most `limit` of them, until the
+    /// drive has written `most` pages. Returns the commands and the number of pages written; `None` if the
+    /// drive must have requests.
+    pub fn prepare_at_once(
+        &mut self,
+        stream: &mut dyn RequestStream,
+        limit: usize,
+        most: u64,
+    ) -> Result<Option<(Batch, u64)>, DriveError> {
+        let Self::Whole(drive) = self else { return Ok(None) };
+        let (mut commands, page) = (Batch::default(), drive.shape().page_bytes());
+        if !drive.takes_commands() || !stream.fill_commands(&mut commands, page, limit)? {
+            return Ok(None);
+        }
+        let written = drive.precede(&commands, most)?;
+        Ok(Some((commands, written)))
     }
 
     /// Lets the host be idle before the clock starts, so that its cache is clean at the start if

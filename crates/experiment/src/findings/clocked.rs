@@ -200,8 +200,8 @@ pub(crate) struct Apart {
     /// The share of the programs that were executed together with one on another plane.
     pub(crate) share: f64,
     pub(crate) programs: u64,
-    /// The erases, none of which was executed together with another.
-    pub(crate) erases: u64,
+    /// The erases that were executed together with one on another plane, and all erases.
+    pub(crate) erases: [u64; 2],
     /// The time that the dies worked without host reads, as a multiple of that with all planes
     /// together.
     pub(crate) factor: f64,
@@ -211,16 +211,16 @@ pub(crate) struct Apart {
 /// `multi_plane` is `true` if the drive joins operations that wait, and `gives_way` if requests go
 /// between the steps of collections.
 pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) -> Finding {
-    let Apart { share, programs, erases, factor } = *apart;
-    let few = if share == 0.0 { "none".to_string() } else { percent(share) };
-    let none = if erases == 0 {
-        "no erase".to_string()
-    } else {
-        format!("none of {}", count(erases, "erase"))
+    let Apart { share, programs, erases: [joined, erases], factor } = *apart;
+    let few = |share: f64| if share == 0.0 { "none".to_string() } else { percent(share) };
+    let erased = match erases {
+        0 => "no erase".to_string(),
+        _ => format!("{} of {}", few(joined as f64 / erases as f64), count(erases, "erase")),
     };
     let claim = format!(
-        "{few} of {} and {none} went together with one on another plane: dies worked about {factor:.1} times \
+        "{} of {} and {erased} went together with one on another plane: dies worked about {factor:.1} times \
          as long as all planes together would",
+        few(share),
         count(programs, "program"),
     );
     let joins = match multi_plane {
@@ -232,7 +232,7 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
             format!("{joins}, as drives of today do, or {}", choice("multi_plane", "yes"))
         }
         (true, true) => format!(
-            "{joins}: on a die with a collection under way nothing else is joined, and {} lets requests in there",
+            "{joins}: planes of a die fill at different times, and {} lets requests in between their copies",
             option("preemption")
         ),
         (true, false) => {
@@ -244,7 +244,7 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
         .with("programs", programs)
         .with("joined_share", share)
         .with("erases", erases)
-        .with("joined_erases", 0u64)
+        .with("joined_erases", joined)
         .with("die_time", factor)
 }
 

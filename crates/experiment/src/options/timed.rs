@@ -81,7 +81,7 @@ super::holder! {
             drive(Kind::Word).words(scheduling_words)
                 .checked(|_, text| parse_scheduling(text).map(drop));
         multi_plane: bool => "no",
-            "The planes of a die execute operations of one kind together.",
+            "The planes of a die execute operations of one kind together, and their collections, too.",
             drive(Kind::YesNo);
         cache_commands: bool => "no",
             "A transfer overlaps with an operation of the same kind in the cells.",

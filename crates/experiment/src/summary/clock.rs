@@ -10,8 +10,8 @@ use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, StreamCounts};
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, Hardware, Loop, Overload, PowerLimit, Preemption, Refused, Settings, Suspension,
-    Throughput, TimedResult, Utilisation, WorstResult, slowest,
+    ByTenant, Hardware, Joined, Loop, Overload, PowerLimit, Preemption, Refused, Settings,
+    Suspension, Throughput, TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -280,16 +280,17 @@ impl<'a> ClockPart<'a> {
     /// Returns the finding that operations on the planes of a die came one after another.
     fn planes_apart(&self, summary: &Summary<'_>) -> Option<Finding> {
         let Settings { hardware, multi_plane, collecting, .. } = &self.timed.settings;
-        let joined = self.runs.iter().map(|run| run.joined_units).sum::<u64>();
+        let joined = Joined::sum(self.runs.iter().map(|run| run.joined)).unwrap_or_default();
         let counters = &summary.counted.counters;
         let programs = counters.programs();
-        let share = if programs > 0 { joined as f64 / programs as f64 } else { 0.0 };
+        let share = if programs > 0 { joined.units as f64 / programs as f64 } else { 0.0 };
         let read = summary.counted.layer.packing.map(|packing| packing.pages_read);
-        let factor = time_apart(hardware, counters, read, share);
+        let factor = time_apart(hardware, counters, read, &joined);
         let is_slowed = factor > MOST_APART && self.result.utilisation.die > LEAST_BUSY;
         (is_slowed || *multi_plane && share < LEAST_JOINED && programs > 0).then(|| {
             let gives_way = collecting.preemption != Preemption::None;
-            let apart = Apart { share, programs, erases: counters.erases, factor };
+            let erases = [joined.erases, counters.erases];
+            let apart = Apart { share, programs, erases, factor };
             findings::planes_apart(&apart, *multi_plane, gives_way)
         })
     }
@@ -461,14 +462,14 @@ fn more_requests(config: &RunConfig, change: Drift) -> String {
 }
 
 /// Returns how many times as long as with all planes of a die together the dies worked on programs,
-/// copies and erases. `joined` is the share of the pages that were programmed with others: in the
-/// best case with those of all other planes. No other operations were joined. Collections read
-/// `pages_read` flash pages; `None` if a flash page is a unit.
+/// copies and erases. `joined` has the operations that went together with others: in the best case with
+/// those of all other planes. Collections read `pages_read` flash pages; `None` if a flash page is a
+/// unit.
 fn time_apart(
     hardware: &Hardware,
     counters: &Counters,
     pages_read: Option<u64>,
-    joined: f64,
+    joined: &Joined,
 ) -> f64 {
     let planes = f64::from(hardware.planes);
     let [in_page, in_program] =
@@ -482,15 +483,19 @@ fn time_apart(
     let (pages, programs) = (units / in_page, units / in_program);
     let copies = pages_read.unwrap_or(counters.copied_pages) as f64;
     let erases = counters.erases as f64;
-    let time = |joined: f64, of_others: f64| {
+    let share =
+        |joined: u64, all: f64| if all > 0.0 { (joined as f64 / all).min(1.0) } else { 0.0 };
+    let joined =
+        [share(joined.units, units), share(joined.reads, copies), share(joined.erases, erases)];
+    let time = |[programmed, read_out, erased]: [f64; 3]| {
         let in_cells = |ns: f64, joined: f64| ns * (1.0 - joined + joined / planes);
         pages * passes * transfer
-            + programs * in_cells(program, joined)
-            + copies * (transfer + in_cells(read, of_others))
-            + erases * in_cells(erase, of_others)
+            + programs * in_cells(program, programmed)
+            + copies * (transfer + in_cells(read, read_out))
+            + erases * in_cells(erase, erased)
     };
-    let together = time(1.0, 1.0);
-    if together > 0.0 { time(joined, 0.0) / together } else { 1.0 }
+    let together = time([1.0; 3]);
+    if together > 0.0 { time(joined) / together } else { 1.0 }
 }
 
 /// Returns the finding that a write cache of `capacity` pages was filling: it holds more pages at
@@ -546,17 +551,24 @@ mod tests {
         // 100 pages are programmed, 40 read and 2 blocks erased.
         let alone = 100.0 * 510.0 + 40.0 * 70.0 + 2.0 * 5000.0;
         let together = 100.0 * 135.0 + 40.0 * 25.0 + 2.0 * 1250.0;
-        let factor = |joined: f64| time_apart(&hardware, &counters, Some(40), joined);
-        assert!((factor(0.0) - alone / together).abs() < 1e-12);
+        let factor = |units: u64, reads: u64, erases: u64| {
+            time_apart(&hardware, &counters, Some(40), &Joined { units, reads, erases })
+        };
+        let none = Joined::default();
+        assert!((factor(0, 0, 0) - alone / together).abs() < 1e-12);
         // A program that goes with three others takes a quarter of 500.
         let half = alone - 50.0 * 375.0;
-        assert!((factor(0.5) - half / together).abs() < 1e-12);
+        assert!((factor(200, 0, 0) - half / together).abs() < 1e-12);
+        // Half of the reads and both erases take a quarter of 60 and of 5000, too.
+        let most = half - 20.0 * 45.0 - 2.0 * 3750.0;
+        assert!((factor(200, 20, 2) - most / together).abs() < 1e-12);
+        assert!((factor(400, 40, 2) - 1.0).abs() < 1e-12);
         // Without pages of several units, each copy reads a page.
         let large = Hardware { units_per_page: 1, ..hardware };
         let alone = 400.0 * 510.0 + 100.0 * 70.0 + 2.0 * 5000.0;
         let together = 400.0 * 135.0 + 100.0 * 25.0 + 2.0 * 1250.0;
-        let found = time_apart(&large, &counters, None, 0.0);
+        let found = time_apart(&large, &counters, None, &none);
         assert!((found - alone / together).abs() < 1e-12);
-        assert_eq!(time_apart(&hardware, &Counters::default(), None, 0.0), 1.0);
+        assert_eq!(time_apart(&hardware, &Counters::default(), None, &none), 1.0);
     }
 }

@@ -48,11 +48,16 @@ impl Collector {
         true
     }
 
-    /// Returns `true` if another collection follows at once after `ended`, as the unit still has
-    /// too few erased blocks. After a fold this is so only if folds give blocks to the pool.
-    pub(super) fn goes_on<O: Observer>(&self, shared: &Shared<O>, ended: &Collection) -> bool {
+    /// Returns `true` if another collection follows in `plane` at once after `ended`, as its unit still
+    /// has too few erased blocks. After a fold this is so only if folds give blocks to the pool.
+    pub(super) fn goes_on<O: Observer>(
+        &self,
+        shared: &Shared<O>,
+        ended: &Collection,
+        plane: u32,
+    ) -> bool {
         let gives_blocks = !ended.folds || shared.map.slc().is_some_and(FoldsSlc::lends);
-        gives_blocks && self.is_short(&*shared.map, self.units.of_plane(ended.plane))
+        gives_blocks && self.is_short(&*shared.map, self.units.of_plane(plane))
     }
 
     /// Returns `true` if an idle die has something to collect or to fold in a plane.

@@ -2,11 +2,12 @@
 //! that may go before them.
 //!
 //! `units.rs` has the units: groups of planes with one collection at a time. `moves.rs` has the
-//! steps of a collection. `states.rs` decides which operations may go: by the states S0 to S3, by
+//! steps of a collection, and `joined.rs` those on several planes together. `states.rs` decides which operations may go: by the states S0 to S3, by
 //! write pacing and by the end of life. `folds.rs` decides when a collection is a fold of the SLC
 //! region.
 
 mod folds;
+mod joined;
 mod moves;
 mod states;
 mod units;
@@ -21,6 +22,7 @@ use super::observer::Observer;
 use super::ops::NONE;
 use super::shared::Shared;
 pub use folds::Goal;
+use joined::Member;
 pub use moves::{Collection, Point, Step};
 pub use states::{Life, Through};
 use units::Units;
@@ -57,7 +59,15 @@ pub struct Collector {
     /// plane of the map in place of a die's.
     #[snapshot(table)]
     under_way: Vec<Option<Collection>>,
+    /// `true` if a collection takes several planes of its die.
+    #[snapshot(skip)]
+    joins: bool,
+    /// The planes of each collection that works on several; empty if there is no such collection.
+    #[snapshot(table)]
+    members: Vec<Option<Member>>,
     counts: CollectionCounts,
+    /// The number of collections that have begun; one on several planes counts once.
+    begun: u64,
     life: Life,
     /// The last write for which [`Collector::lets_go`] was called, and `true` if that write begins
     /// a collection.
@@ -70,6 +80,8 @@ impl Collector {
         let geometry = map.geometry();
         let Collecting { holds_unit, preemption, unit, .. } = settings.collecting;
         let spans_dies = matches!(unit, Unit::Channel | Unit::Drive);
+        let joins = settings.joins_collections();
+        let members = if joins { settings.hardware.all_planes() } else { 0 };
         Self {
             rules: settings.collecting,
             is_wide: settings.hardware.members.dies > 1,
@@ -78,8 +90,11 @@ impl Collector {
             blocks_per_plane: geometry.blocks() / map.planes(),
             units: Units::new(settings),
             under_way: (0..settings.hardware.all_dies()).map(|_| None).collect(),
+            joins,
+            members: vec![None; members as usize],
             life: Life::of(map),
             counts: CollectionCounts::default(),
+            begun: 0,
             answer: (NONE, false),
         }
     }
@@ -109,6 +124,18 @@ impl Collector {
         plane: u32,
         goal: Goal,
     ) -> Result<Option<Begun>, DriveError> {
+        self.begin_beside(shared, plane, goal, &[])
+    }
+
+    /// Begins a collection as [`Collector::begin`] does. If collections of planes go together, those of
+    /// `unfinished` planes of the same die begin with it.
+    fn begin_beside<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        plane: u32,
+        goal: Goal,
+        unfinished: &[u32],
+    ) -> Result<Option<Begun>, DriveError> {
         let unit = self.units.of_plane(plane);
         let Some(plane) = self.neediest(&*shared.map, unit) else { return Ok(None) };
         let folds = self.begin_fold(shared, plane, goal);
@@ -118,7 +145,8 @@ impl Collector {
         }
         let die = self.units.die_of(plane);
         let idle = goal == Goal::Idle;
-        let number = self.counts.started;
+        let number = self.begun;
+        self.begun += 1;
         self.counts.started += 1;
         self.counts.idle += u64::from(idle);
         debug_assert!(!self.is_under_way(die), "a die has one collection at a time");
@@ -128,6 +156,9 @@ impl Collector {
         let now = shared.clock.now();
         self.tell(shared, die, number, true);
         shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
+        if self.joins && !folds {
+            self.take_others(shared, die, plane, goal, unfinished)?;
+        }
         Ok(Some(Begun { die, unit }))
     }
 
@@ -162,23 +193,38 @@ impl Collector {
         self.counts.ended += 1;
         let unit = self.units.of_plane(ended.plane);
         self.units.end(unit, ended.urgent);
+        let others = match ended.planes {
+            1 => Vec::new(),
+            _ => self.end_others(shared, die, &ended),
+        };
         self.life = Life::of(&*shared.map);
         if self.life == Life::Ended {
             return Ok((unit, None));
         }
         self.update_s2(&*shared.map, unit);
-        let goes_on = match ended.idle {
-            true => rests && self.is_worth_resting(shared, ended.plane),
-            false => self.goes_on(shared, &ended),
-        };
-        if goes_on {
-            let goal = if ended.idle { Goal::Idle } else { Goal::Blocks };
-            return Ok((unit, self.begin(shared, ended.plane, goal)?));
+        let (mut next, mut unfinished) = (None, Vec::new());
+        for plane in std::iter::once(ended.plane).chain(others) {
+            let goes_on = match ended.idle {
+                true => rests && self.is_worth_resting(shared, plane),
+                false => self.goes_on(shared, &ended, plane),
+            };
+            if !goes_on {
+                let unit = self.units.of_plane(plane);
+                self.units.leave_s2(unit);
+                let map = &mut shared.map;
+                self.units.planes(unit).for_each(|plane| map.open_closed(plane));
+            } else if next.is_none() {
+                next = Some(plane);
+            } else {
+                unfinished.push(plane);
+            }
         }
-        self.units.leave_s2(unit);
-        let map = &mut shared.map;
-        self.units.planes(unit).for_each(|plane| map.open_closed(plane));
+        if let Some(plane) = next {
+            let goal = if ended.idle { Goal::Idle } else { Goal::Blocks };
+            return Ok((unit, self.begin_beside(shared, plane, goal, &unfinished)?));
+        }
         // Another plane of the die may have waited for the end of this collection.
+        let map = &mut shared.map;
         let waits = |&plane: &u32| {
             map.closes_frontier(plane) && self.may_begin(plane) && self.is_low(&**map, plane)
         };

@@ -30,7 +30,10 @@ pub enum Point {
 #[derive(Clone, Debug, Value)]
 pub struct Collection {
     pub number: u64,
+    /// The plane of the victim; the first one if the collection works on several.
     pub plane: u32,
+    /// The number of planes of the die on which the collection works.
+    pub planes: u32,
     pub point: Point,
     pub moving: Option<Move>,
     /// The physical place that the present job works on: a unit of the flash page, or for an erase
@@ -65,6 +68,7 @@ impl Collection {
         Self {
             number,
             plane,
+            planes: 1,
             point: Point::B,
             moving: None,
             site: 0,
@@ -168,8 +172,9 @@ impl Collector {
     /// Returns `true` if the victim of a die has a page that is still valid.
     pub fn victim_has_pages(&self, map: &dyn Stepwise, die: u32) -> bool {
         let valid = |plane, block| map.blocks(plane).valid(block % self.blocks_per_plane);
+        let has_pages = |plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0);
         let plane = self.on(die).map(|collection| collection.plane);
-        plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
+        plane.is_some_and(has_pages) || self.members(die).any(|(plane, _)| has_pages(plane))
     }
 
     /// Begins to copy all pages of the victim of a die as one job. Returns the number of pages; 0
@@ -177,7 +182,7 @@ impl Collector {
     pub fn copies_all(&mut self, map: &dyn Stepwise, die: u32) -> u32 {
         let blocks_per_plane = self.blocks_per_plane;
         let collection = self.collection(die);
-        if collection.point != Point::B {
+        if collection.point != Point::B || collection.planes > 1 {
             return 0;
         }
         let plane = collection.plane;
@@ -207,6 +212,9 @@ impl Collector {
         die: u32,
     ) -> Result<Step, DriveError> {
         let collection = self.collection(die);
+        if collection.planes > 1 {
+            return self.go_on_together(shared, die);
+        }
         if collection.point == Point::A {
             return self.program_moving(shared, die);
         }

@@ -11,7 +11,8 @@
 //! have written at most `(c + 1) (b - v) / (v + 1)` pages. So the host may use all of its room
 //! before the erase, and then the drive has as much room after the collection as before. If a page
 //! of the victim becomes invalid meanwhile, there is one copy less and one page more for the host.
-//! The collection does not wait for the host.
+//! The collection does not wait for the host. If it works on several planes, `b` and `v` are sums over
+//! their victims, and the host's pages go in groups of one for each plane until all copies are made.
 
 use flashgc_base::snapshot::Value;
 use flashgc_ftl::Stepwise;
@@ -281,13 +282,21 @@ impl Collector {
 
     /// Returns `true` if a collection has made room for one more page, by the rule of write pacing.
     fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
-        let &Collection { plane, copied, let_through, .. } = collection;
-        let victim = map.victim(plane).expect("a collection has a victim until it ends");
-        let left = map.blocks(plane).valid(victim % self.blocks_per_plane);
+        let &Collection { plane, planes, copied, let_through, .. } = collection;
+        let left_of = |plane: u32| {
+            let victim = map.victim(plane).expect("a collection has a victim until it ends");
+            map.blocks(plane).valid(victim % self.blocks_per_plane)
+        };
+        let left = match planes {
+            1 => left_of(plane),
+            _ => self.members(self.units.die_of(plane)).map(|(plane, _)| left_of(plane)).sum(),
+        };
         let [size, copied, left, written] =
-            [self.pages_per_block, copied, left, let_through].map(u64::from);
-        let valid = copied + left;
-        (written + 1) * (valid + 1) <= (copied + 1) * (size - valid)
+            [self.pages_per_block * planes, copied, left, let_through].map(u64::from);
+        let (valid, planes) = (copied + left, u64::from(planes));
+        let room = (copied + 1) * (size - valid) / (valid + 1);
+        // Pages of the host can go together, so they go in groups of one for each plane.
+        written < if left > 0 { room / planes * planes } else { room }
     }
 
     /// Counts a served write for the pacing of the collection of its die, if there is one.

@@ -21,7 +21,7 @@ pub struct Settings {
     /// The order in which a die serves the operations that wait.
     pub scheduling: Scheduling,
     /// `true` for multi-plane operations: operations of one kind that wait at several planes of an
-    /// idle die are done together.
+    /// idle die are done together, and so are the collections of a die's planes.
     pub multi_plane: bool,
     /// `true` for cache commands: the transfer of one host operation overlaps the cell time of the
     /// next of the same kind on that die.
@@ -300,6 +300,12 @@ impl Settings {
         !self.programs_follow_transfers()
             || self.suspend.erase
             || self.hardware.units_per_program() > 1
+    }
+
+    /// Returns `true` if collections of several planes of a die go together.
+    pub(crate) fn joins_collections(&self) -> bool {
+        let Hardware { planes, members, .. } = self.hardware;
+        self.multi_plane && planes > 1 && members.dies == 1 && self.collecting.unit == Unit::Plane
     }
 
     /// Returns the idle time after which a die collects or folds, in nanoseconds; `None` for never.

@@ -312,6 +312,11 @@ impl Shape {
         Self { page_bytes, logical_pages }
     }
 
+    /// Returns the number of bytes of a page.
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
     /// Returns this rule with `logical_pages` logical pages.
     pub fn with_pages(&self, logical_pages: u32) -> Self {
         Self { logical_pages, ..*self }

@@ -16,7 +16,7 @@ pub use power::{PowerCounts, PowerLimit};
 pub use result::{CollectionResult, Overload, Throughput, TimedResult, Utilisation};
 pub use suspension::{Refused, Suspension};
 pub use tenants::{ByTenant, TenantResult};
-pub use totals::{CollectionCounts, SlcCounts, Totals};
+pub use totals::{CollectionCounts, Joined, SlcCounts, Totals};
 pub(crate) use worst::{KINDS, kind_of};
 pub use worst::{MOST_COLLECTIONS, MOST_OPERATIONS, Worst, WorstSoFar};
 pub use worst_result::{HeldResult, OperationResult, WorstResult, slowest};

@@ -48,6 +48,17 @@ pub struct CollectionCounts {
     pub idle: u64,
 }
 
+/// The counts of operations on several planes of a die that went together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Joined {
+    /// The pages of the map that were programmed together with those of another plane.
+    pub units: u64,
+    /// The flash pages that collections read together with one of another plane.
+    pub reads: u64,
+    /// The blocks that were erased together with one of another plane.
+    pub erases: u64,
+}
+
 /// The counts of an SLC region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct SlcCounts {
@@ -91,8 +102,8 @@ pub struct Totals {
     pub suspended_programs: u64,
     /// The number of erases suspended.
     pub suspended_erases: u64,
-    /// The number of pages of the map that were programmed together with those of another plane.
-    pub joined_units: u64,
+    /// The counts of operations that went together with those on another plane.
+    pub joined: Joined,
     /// The number of writes of the host that had to wait for a place in the write cache.
     pub cache_waits: u64,
     /// The number of pages in the write cache now.
@@ -134,7 +145,7 @@ impl Totals {
             cache_hits,
             suspended_programs,
             suspended_erases,
-            joined_units,
+            joined,
             cache_waits,
             cached_pages,
             collections,
@@ -157,7 +168,7 @@ impl Totals {
         self.cache_hits += cache_hits;
         self.suspended_programs += suspended_programs;
         self.suspended_erases += suspended_erases;
-        self.joined_units += joined_units;
+        self.joined = self.joined.plus(joined);
         self.cache_waits += cache_waits;
         self.cached_pages += cached_pages;
         self.collections = self.collections.plus(collections);

@@ -102,7 +102,7 @@ impl Scheduler {
         let op = job.op();
         let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
         let site = match (op, flush) {
-            (None, _) => collector.on(die).map(|collection| collection.site),
+            (None, _) => None,
             (_, Some(flush)) => sites.next_of(flush),
             _ => None,
         };
@@ -121,6 +121,9 @@ impl Scheduler {
         };
         if let Some(ppn) = site {
             return time(ppn);
+        }
+        if op.is_none() {
+            return collector.sites(die).map(time).max().unwrap_or_else(|| flash.times().of(job));
         }
         // A page that is in the page buffer does not count, as the cells do not work on it.
         let on_flash = |op| map.locate(ops[op].page).filter(|&ppn| !map.is_buffered(ppn));

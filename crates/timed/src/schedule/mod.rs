@@ -27,7 +27,7 @@ use super::clock::{Event, NEVER};
 use super::collector::{Begun, Collector, Life};
 use super::config::{Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job, Stage};
-use super::measure::{CollectionCounts, PowerCounts};
+use super::measure::{CollectionCounts, Joined, PowerCounts};
 use super::observer::{Cause, Follows, Observer, Place, Span, Stint, Work};
 use super::ops::{DieQueues, Kind, NONE, PageOp};
 use super::shared::Shared;
@@ -130,7 +130,7 @@ pub struct Scheduler {
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
-    joined_units: u64,
+    joined: Joined,
 }
 
 impl Scheduler {
@@ -167,7 +167,7 @@ impl Scheduler {
             done: NONE,
             suspended_programs: 0,
             suspended_erases: 0,
-            joined_units: 0,
+            joined: Joined::default(),
         })
     }
 
@@ -453,10 +453,9 @@ impl Scheduler {
         (self.suspended_programs, self.suspended_erases)
     }
 
-    /// Returns the number of pages of the map that were programmed together with those of another
-    /// plane.
-    pub fn joined_units(&self) -> u64 {
-        self.joined_units
+    /// Returns the counts of operations that went together with those on another plane.
+    pub fn joined(&self) -> Joined {
+        self.joined
     }
 
     /// Returns three lists of nanoseconds until `now`: the time in use of each bus, the time in use

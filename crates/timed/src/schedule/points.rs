@@ -37,7 +37,13 @@ impl Scheduler {
                 None => self.go_on(shared, die),
             };
         }
-        match self.next_at_point(shared, die) {
+        let next = self.next_at_point(shared, die);
+        if next.is_some()
+            && let Some(programs) = self.collector.stop_waiting(die)
+        {
+            return self.take_step(shared, die, programs);
+        }
+        match next {
             None => self.go_on(shared, die),
             Some(op) if self.may_prefer(shared, die, op) => {
                 self.collector.give_way(die);
@@ -100,24 +106,45 @@ impl Scheduler {
             return Ok(true);
         }
         let step = self.collector.go_on(shared, die)?;
+        self.take_step(shared, die, step)
+    }
+
+    /// Begins a step of a die's collection. Always returns `true`.
+    #[inline(always)]
+    fn take_step<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+        step: Step,
+    ) -> Result<bool, DriveError> {
         let cells_ns = match step {
             Step::Job(job) => self.cell_time(shared, die, job),
             _ => 0,
         };
         // The processor predicts comparisons better than the jump of a `match`.
         if step == Step::Job(Job::CopyWrite) {
-            if let (Some(passes), Some(collection)) = (&mut self.passes, self.collector.on(die)) {
-                passes.is_full(collection.site);
+            if let Some(passes) = &mut self.passes {
+                self.collector.sites(die).for_each(|site| passes.is_full(site));
             }
             self.follow_with_passes(shared, die, Job::CopyWrite);
+            let planes = self.collector.planes_at_work(die);
+            let units = u64::from(self.units_per_program * planes);
+            self.joined.units += if planes > 1 { units } else { 0 };
             let Shared { clock, ops, .. } = shared;
-            let units = self.units_per_program.into();
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
             let Shared { clock, ops, .. } = shared;
             if self.reads_planes_together && job == Job::CopyRead {
                 let units = self.collector.units_to_read(&*shared.map, die);
                 self.flash.set_copy_units(die, units);
+            } else if self.multi_plane {
+                let planes = self.collector.planes_at_work(die);
+                self.flash.set_copy_units(die, self.units_per_page * planes);
+                let joined = if planes > 1 { u64::from(planes) } else { 0 };
+                match job {
+                    Job::Erase => self.joined.erases += joined,
+                    _ => self.joined.reads += joined,
+                }
             }
             self.flash.begin_in_cells(clock, ops, die, job, cells_ns);
         } else if step != Step::Nothing {
@@ -182,6 +209,7 @@ impl Scheduler {
         let PageOp { plane, page, kind, .. } = shared.ops[op];
         if !is_unmerged
             || kind != Kind::Write
+            || self.collector.copies_wait(die)
             || !self.collector.is_open(shared, &mut self.waiting, die)
         {
             return None;
@@ -197,7 +225,7 @@ impl Scheduler {
     /// a second buffer that holds the page of the collection, whose program has not begun.
     fn next_read_at_a<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
         let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
-        if !self.suspend.program || !is_unmerged {
+        if !self.suspend.program || !is_unmerged || self.collector.copies_wait(die) {
             return None;
         }
         let through = self.collector.lets_through(shared, &mut self.waiting, die)?;

@@ -6,7 +6,7 @@ use flashgc_ftl::FtlError;
 
 use super::Scheduler;
 use crate::clock::{Event, NEVER};
-use crate::collector::{Goal, Through};
+use crate::collector::{Goal, Point, Through};
 use crate::config::Scheduling;
 use crate::flash::{Job, Suspended};
 use crate::observer::Observer;
@@ -217,7 +217,7 @@ impl Scheduler {
                 }
                 let others = self.gather(shared, die, op)?;
                 let units = u64::from(filled) + others;
-                self.joined_units += if others > 0 { units } else { 0 };
+                self.joined.units += if others > 0 { units } else { 0 };
                 let cells_ns = self.cell_time(shared, die, Job::Write(op));
                 self.follow_with_passes(shared, die, Job::Write(op));
                 let Shared { clock, ops, .. } = shared;
@@ -319,9 +319,10 @@ impl Scheduler {
         first: u32,
     ) -> Result<u64, DriveError> {
         let planes = self.planes_per_die;
+        // At point A the buffers of the planes hold pages of the collection.
         let is_alone = !self.multi_plane
             || planes == 1
-            || self.collector.is_under_way(die)
+            || self.collector.on(die).is_some_and(|collection| collection.point != Point::B)
             || self.flash.die(die).suspended.is_some();
         if is_alone && self.units_per_program == 1 {
             return Ok(0);
@@ -388,6 +389,7 @@ impl Scheduler {
                 shared.reads(op);
                 shared.notes_read(op);
             } else {
+                self.collector.served(&shared.ops[op]);
                 let filled = self.put(shared, op)?;
                 units += u64::from(filled);
                 if filled == 0 {

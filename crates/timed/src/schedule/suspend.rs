@@ -179,10 +179,8 @@ impl Scheduler {
                 other == page || self.are_in_one_program(shared, other, page)
             }),
             Job::CopyWrite => {
-                let moving = self.collector.on(die).and_then(|collection| collection.moving);
-                moving.is_some_and(|moving| {
-                    moving.page == page || self.are_in_one_program(shared, moving.page, page)
-                })
+                let mut moving = self.collector.moving(die);
+                moving.any(|other| other == page || self.are_in_one_program(shared, other, page))
             }
             _ => false,
         }

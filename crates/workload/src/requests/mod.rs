@@ -20,7 +20,7 @@ pub use waits::{Wait, Waits};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use crate::{Op, WorkloadError};
+use crate::{Batch, Op, WorkloadError};
 
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
@@ -85,4 +85,19 @@ pub trait RequestStream: State + Send {
     /// # Errors
     /// A trace is damaged, or its times go back.
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError>;
+
+    /// Replaces the content of `batch` with the commands of the next requests, at most `limit` of them,
+    /// if each request is one command on a whole page of `page_bytes` bytes. Their times are not drawn.
+    /// Returns `false`, and does nothing, if a request may be another.
+    ///
+    /// # Errors
+    /// Those of [`RequestStream::fill`].
+    fn fill_commands(
+        &mut self,
+        _batch: &mut Batch,
+        _page_bytes: u32,
+        _limit: usize,
+    ) -> Result<bool, WorkloadError> {
+        Ok(false)
+    }
 }

@@ -67,4 +67,17 @@ impl RequestStream for PageRequests {
         }
         Ok(())
     }
+
+    fn fill_commands(
+        &mut self,
+        batch: &mut Batch,
+        page_bytes: u32,
+        limit: usize,
+    ) -> Result<bool, WorkloadError> {
+        if self.bytes != page_bytes {
+            return Ok(false);
+        }
+        self.workload.fill(batch, limit)?;
+        Ok(true)
+    }
 }
