@@ -321,7 +321,7 @@ impl Scheduler {
         let planes = self.planes_per_die;
         let is_alone = !self.multi_plane
             || planes == 1
-            || self.collector.is_under_way(die)
+            || self.collector.is_under_way(die) && !self.collector.pauses_fold(die)
             || self.flash.die(die).suspended.is_some();
         if is_alone && self.units_per_program == 1 {
             return Ok(0);
@@ -376,7 +376,7 @@ impl Scheduler {
                         before == NONE
                             && !self.waiting.read_before(&shared.ops, die, op)
                             && !self.needs_collection(shared, op)
-                            && self.collector.lets_go(shared, op)
+                            && self.may_join(shared, first, op)
                     }
                 };
             if !fits {
@@ -388,6 +388,7 @@ impl Scheduler {
                 shared.reads(op);
                 shared.notes_read(op);
             } else {
+                self.collector.count_let_through(&shared.ops[op]);
                 let filled = self.put(shared, op)?;
                 units += u64::from(filled);
                 if filled == 0 {
@@ -398,6 +399,19 @@ impl Scheduler {
             last = op;
         }
         Ok(units)
+    }
+}
+
+impl Scheduler {
+    /// Returns `true` if the blocks allow the write `op` to be programmed together with `first`. Cells
+    /// that hold one bit and others are not programmed together, as their times differ.
+    fn may_join<O: Observer>(&mut self, shared: &mut Shared<O>, first: u32, op: u32) -> bool {
+        if shared.slc.is_none() || shared.ops[op].takes_no_page() {
+            return self.collector.lets_go(shared, op);
+        }
+        let PageOp { plane, page, .. } = shared.ops[op];
+        let room = shared.map.host_room(page, plane);
+        room.in_slc == shared.ops[first].in_slc && self.collector.lets_join(shared, op, room)
     }
 }
 
