@@ -35,6 +35,9 @@ RUNS = {
     "slc": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--slc dynamic:most=30,after=2ms,full=fold --slc-times read=25us,program=200us,erase=1ms "
     "--arrivals poisson:rate=300 --requests 70_000",
+    "slc of both kinds": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
+    "--slc static:blocks=4+dynamic:most=30,after=2ms,full=both,pace=0.7 --endurance 300:slc=900 "
+    "--slc-times read=25us,program=200us,erase=1ms --arrivals poisson:rate=300 --requests 70_000",
     "slc with all": "--drive timed --blocks 1024 --page-size 16KiB --pages-per-block 24 "
     "--spare 40% --times read=60us,program=700us,erase=3.5ms,transfer=10us "
     "--mapping dftl:entries=500 --mapping-unit 4KiB --placement sepbit --victim mdc "

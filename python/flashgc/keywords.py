@@ -376,10 +376,13 @@ class RunKeywords(Keywords, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     slc: str | None
     """SLC region, which takes the host's writes first. It is static (a number of blocks per plane,
-    or a share of all) or dynamic (it borrows up to most erased blocks, while more than keep are
-    erased). full says what writes do while the region is full: direct (they go to normal blocks) or
-    fold (they wait until a block of the region is emptied). after is the idle time before blocks
-    are emptied; its default is 100ms. For example static:blocks=5%,full=direct,after=100ms.
+    or a share of all), dynamic (it borrows up to most erased blocks, while more than keep are
+    erased), or both, joined by +: writes fill the static blocks first, and borrowed blocks are
+    emptied first. full says what writes do while the region is full: direct (they go to normal
+    blocks), fold (they wait until a block of the region is emptied) or both (they go to normal
+    blocks, and a fold copies pace pages for each of them; its default is 1). after is the idle time
+    before blocks are emptied; its default is 100ms. For example
+    static:blocks=5%,full=direct,after=100ms.
     """
     mapping: str | None
     """Mapping from logical pages to flash: page, fast, bast, dftl. The log-block mappings (fast,
@@ -463,10 +466,13 @@ class CompareKeywords(Keywords, total=False):
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     slc: str | Sequence[str] | None
     """SLC region, which takes the host's writes first. It is static (a number of blocks per plane,
-    or a share of all) or dynamic (it borrows up to most erased blocks, while more than keep are
-    erased). full says what writes do while the region is full: direct (they go to normal blocks) or
-    fold (they wait until a block of the region is emptied). after is the idle time before blocks
-    are emptied; its default is 100ms. For example static:blocks=5%,full=direct,after=100ms.
+    or a share of all), dynamic (it borrows up to most erased blocks, while more than keep are
+    erased), or both, joined by +: writes fill the static blocks first, and borrowed blocks are
+    emptied first. full says what writes do while the region is full: direct (they go to normal
+    blocks), fold (they wait until a block of the region is emptied) or both (they go to normal
+    blocks, and a fold copies pace pages for each of them; its default is 1). after is the idle time
+    before blocks are emptied; its default is 100ms. For example
+    static:blocks=5%,full=direct,after=100ms.
     """
     mapping: str | Sequence[str] | None
     """Mapping from logical pages to flash: page, fast, bast, dftl. The log-block mappings (fast,

@@ -62,6 +62,11 @@ FEATURES: tuple[Options, ...] = (
     {"hints": "oracle", "host_cache": "page-cache:size=64KiB"},
     {"vm_page_cache": "64KiB"},
     {"slc": "static:blocks=2", "slc_times": "read=25us,program=200us,erase=2ms"},
+    {
+        "slc": "static:blocks=2+dynamic:full=both",
+        "slc_times": "read=25us,program=200us,erase=2ms",
+        "endurance": "1000:slc=9000",
+    },
     {"write_cache": "64KiB"},
     {"copy_back": "yes"},
     {"preemption": "pgc+merge"},

@@ -110,8 +110,7 @@ fn an_opening_whose_first_sync_fails_writes_nothing_more() {
 
 #[test]
 fn the_end_of_life_is_durable_when_the_host_hears_of_it() {
-    let lifespan =
-        Lifespan { endurance: Endurance::Fixed { limit: 3 }, ends_at: EndOfLife::FirstFailure };
+    let lifespan = Lifespan { endurance: Endurance::fixed(3), ends_at: EndOfLife::FirstFailure };
     let plain = plain();
     let layout = Layout { lifespan: Some(lifespan), ..plain.layout.clone() };
     let settings = Settings { layout, ..plain };

@@ -24,11 +24,16 @@ const fn erases(name: &'static str, help: &'static str) -> Param {
     Param::integer(name, (1, MOST), None).help(help)
 }
 
+/// The parameter that all laws have: what a block bears in SLC mode.
+const OF_SLC: Param = Param::integer("slc", (0, MOST), Some("0")).help(
+    "erases that it withstands with one bit a cell, in the region of --slc; 0 is as many as with more",
+);
+
 static LAWS: &[EnduranceInfo] = &[
     EnduranceInfo {
         name: "fixed",
         summary: "the same number of erases for every block; a plain number means the same",
-        params: &[erases("limit", "erases that a block withstands")],
+        params: &[erases("limit", "erases that a block withstands"), OF_SLC],
     },
     EnduranceInfo {
         name: "normal",
@@ -36,6 +41,7 @@ static LAWS: &[EnduranceInfo] = &[
         params: &[
             erases("mean", "mean number of erases"),
             Param::share("cv", Some("0.1")).help("standard deviation divided by the mean"),
+            OF_SLC,
         ],
     },
     EnduranceInfo {
@@ -46,6 +52,7 @@ static LAWS: &[EnduranceInfo] = &[
             Param::real("shape", (0.5, 1000.0), Some("10")).help(
                 "the larger, the more alike the blocks; 10 is a coefficient of variation of 0.12",
             ),
+            OF_SLC,
         ],
     },
 ];
@@ -57,7 +64,17 @@ pub fn endurance_laws() -> &'static [EnduranceInfo] {
 
 /// The erases that blocks bear.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Endurance {
+pub struct Endurance {
+    /// The law of the erases with all bits in a cell.
+    pub law: Law,
+    /// The erases with one bit a cell of a block that bears [`Law::nominal`] otherwise; `None` if both
+    /// modes wear a block alike.
+    pub slc: Option<u32>,
+}
+
+/// A law of the erases that blocks bear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
     /// All blocks bear the same number of erases.
     Fixed {
         /// Erases that a block bears.
@@ -79,7 +96,23 @@ pub enum Endurance {
     },
 }
 
+impl From<Law> for Endurance {
+    fn from(law: Law) -> Self {
+        Self { law, slc: None }
+    }
+}
+
 impl Endurance {
+    /// All blocks bear `limit` erases.
+    pub fn fixed(limit: u32) -> Self {
+        Law::Fixed { limit }.into()
+    }
+
+    /// The erases are normally distributed, with this mean and coefficient of variation.
+    pub fn normal(mean: u32, cv: f64) -> Self {
+        Law::Normal { mean, cv }.into()
+    }
+
     /// Reads `text`, for example `1000`, `normal:mean=1000,cv=0.1`, `weibull:scale=1000,shape=10`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut spec = Spec::parse(text)?;
@@ -98,11 +131,33 @@ impl Endurance {
         };
         let params = Params::resolve(&spec, info.params)?;
         let erases = |name| params.integer(name) as u32;
-        Ok(match info.name {
-            "fixed" => Self::Fixed { limit: erases("limit") },
-            "normal" => Self::Normal { mean: erases("mean"), cv: params.real("cv") },
-            _ => Self::Weibull { scale: erases("scale"), shape: params.real("shape") },
-        })
+        let law = match info.name {
+            "fixed" => Law::Fixed { limit: erases("limit") },
+            "normal" => Law::Normal { mean: erases("mean"), cv: params.real("cv") },
+            _ => Law::Weibull { scale: erases("scale"), shape: params.real("shape") },
+        };
+        Ok(Self { law, slc: Some(erases("slc")).filter(|&limit| limit > 0) })
+    }
+
+    /// The mean number of erases that a block bears, before rounding.
+    pub fn mean(self) -> f64 {
+        self.law.mean()
+    }
+
+    /// The limits of `blocks` blocks in erases, each at least 1.
+    pub(crate) fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
+        (0..blocks).map(|_| self.law.limit(rng)).collect()
+    }
+}
+
+impl Law {
+    /// The number of erases by which people name the law: its limit, mean or scale.
+    pub fn nominal(self) -> u32 {
+        match self {
+            Self::Fixed { limit: erases }
+            | Self::Normal { mean: erases, .. }
+            | Self::Weibull { scale: erases, .. } => erases,
+        }
     }
 
     /// The mean number of erases that a block bears, before rounding.
@@ -112,11 +167,6 @@ impl Endurance {
             Self::Normal { mean, .. } => f64::from(mean),
             Self::Weibull { scale, shape } => f64::from(scale) * libm::tgamma(1.0 + 1.0 / shape),
         }
-    }
-
-    /// The limits of `blocks` blocks in erases, each at least 1.
-    pub(crate) fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
-        (0..blocks).map(|_| self.limit(rng)).collect()
     }
 
     fn limit(self, rng: &mut Stream) -> u32 {
@@ -143,11 +193,12 @@ impl Endurance {
 /// Writes the spec with every parameter.
 impl fmt::Display for Endurance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed { limit } => write!(f, "fixed:limit={limit}"),
-            Self::Normal { mean, cv } => write!(f, "normal:mean={mean},cv={cv}"),
-            Self::Weibull { scale, shape } => write!(f, "weibull:scale={scale},shape={shape}"),
-        }
+        match self.law {
+            Law::Fixed { limit } => write!(f, "fixed:limit={limit}"),
+            Law::Normal { mean, cv } => write!(f, "normal:mean={mean},cv={cv}"),
+            Law::Weibull { scale, shape } => write!(f, "weibull:scale={scale},shape={shape}"),
+        }?;
+        self.slc.map_or(Ok(()), |limit| write!(f, ",slc={limit}"))
     }
 }
 
@@ -263,7 +314,10 @@ mod tests {
 
     #[test]
     fn a_number_is_a_fixed_limit_and_faults_name_what_to_try() {
-        assert_eq!(Endurance::parse("1_000").unwrap(), Endurance::Fixed { limit: 1000 });
+        assert_eq!(Endurance::parse("1_000").unwrap(), Endurance::fixed(1000));
+        let slc = Endurance { slc: Some(30_000), ..Endurance::fixed(3000) };
+        assert_eq!(Endurance::parse("3000:slc=30_000").unwrap(), slc);
+        assert_eq!(slc.to_string(), "fixed:limit=3000,slc=30000");
         for text in ["fixed:limit=7", "normal:mean=1000,cv=0.25", "weibull:scale=9,shape=2"] {
             assert_eq!(Endurance::parse(text).unwrap().to_string(), text);
         }

@@ -1,6 +1,7 @@
 //! The layout of a layer: shape, policies and first contents.
 
-use flashgc_base::naming::{choice, option};
+use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::rng::Stream;
 
 use crate::allocation::Allocation;
@@ -97,7 +98,20 @@ impl Layout {
         let units = self.buffer.units_per_page;
         let of_block = (self.geometry.pages_per_block(), units);
         self.slc.map_or(Ok(()), |slc| slc.check(of_block, &self.placement, self.frontier))?;
-        Ok(self.lifespan.map_or(Ok(()), |lifespan| lifespan.check(frontier))?)
+        if let Some(lifespan) = self.lifespan {
+            lifespan.check(frontier)?;
+            refuse_if!(
+                lifespan.endurance.slc.is_some() && self.slc.is_none(),
+                format!(
+                    "{}, or {} without slc",
+                    choice("slc", "static:blocks=5%"),
+                    option("endurance")
+                ),
+                "{} has slc, and no block of the drive holds one bit a cell",
+                subject("endurance")
+            );
+        }
+        Ok(())
     }
 
     /// Checks that the geometry leaves enough spare blocks.

@@ -122,7 +122,7 @@ pub use collector::collectors;
 pub use counters::{
     Counters, Levelled, MapTraffic, Merges, Packing, StreamCounts, StreamTotals, ZombieCounts,
 };
-pub use endurance::{EndOfLife, Endurance, Lifespan};
+pub use endurance::{EndOfLife, Endurance, Law, Lifespan};
 pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;
 pub use frontier::Frontier;
@@ -141,7 +141,7 @@ pub use placement::{
 };
 pub use programs::{PartParity, Programs};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
-pub use slc::{SlcBlocks, SlcRegion};
+pub use slc::{FoldOf, Lending, SlcBlocks, SlcRegion};
 pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};
 pub use translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 pub use victim::{ByPlacement, External, ExternalPick, MakePick, VictimPolicy};

@@ -32,18 +32,53 @@ pub struct SlcRegion {
     pub waits: bool,
 }
 
-/// The blocks of a plane that are in SLC mode.
+/// The blocks of a plane that are in SLC mode: blocks set aside, blocks that the pool lends, or both.
+///
+/// The host fills erased blocks that are set aside before the pool lends one, and a fold takes lent
+/// blocks first. Both have one reason: a lent block costs spare space until it is folded, and a block
+/// set aside costs nothing more when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlcBlocks {
-    /// The last blocks of the plane, always the same; the field is their number.
-    Static(u32),
-    /// Erased blocks that the pool lends.
-    Dynamic {
-        /// The number of erased blocks that the pool keeps. It lends blocks while it has more.
-        keep: u32,
-        /// The most blocks that are lent.
-        most: u32,
-    },
+pub struct SlcBlocks {
+    /// The number of blocks that are always in SLC mode, the last ones of the plane.
+    pub set_aside: u32,
+    /// The rule by which the pool lends erased blocks; `None` if it lends none.
+    pub lending: Option<Lending>,
+}
+
+/// The rule by which a pool lends erased blocks to an SLC region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lending {
+    /// The number of erased blocks that the pool keeps. It lends blocks while it has more.
+    pub keep: u32,
+    /// The most blocks that are lent.
+    pub most: u32,
+}
+
+/// The full blocks of an SLC region among which a fold chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoldOf {
+    /// All of them: the oldest lent block, else the oldest block set aside.
+    Any,
+    /// Lent blocks only, because the pool needs erased blocks.
+    Lent,
+}
+
+impl SlcBlocks {
+    /// A region of `blocks` blocks that are set aside.
+    pub const fn fixed(blocks: u32) -> Self {
+        Self { set_aside: blocks, lending: None }
+    }
+
+    /// A region of at most `most` blocks that the pool lends while it has more than `keep`.
+    pub const fn lent(keep: u32, most: u32) -> Self {
+        Self { set_aside: 0, lending: Some(Lending { keep, most }) }
+    }
+
+    /// Returns this region with `blocks` blocks that are set aside.
+    #[must_use]
+    pub const fn beside(self, blocks: u32) -> Self {
+        Self { set_aside: blocks, ..self }
+    }
 }
 
 /// Erased blocks that host writes do not take, on a plane with a region: one for the pages of a
@@ -60,21 +95,15 @@ impl SlcRegion {
 
     /// Blocks of a plane that are never in normal mode.
     pub fn set_aside(&self) -> u32 {
-        match self.blocks {
-            SlcBlocks::Static(blocks) => blocks,
-            SlcBlocks::Dynamic { .. } => 0,
-        }
+        self.blocks.set_aside
     }
 
     /// Blocks of a plane that never hold host data in normal mode, beyond those of a drive without
     /// a region. They are the blocks for SLC mode, and the blocks for folded pages. For SLC mode
-    /// they are all blocks that are set aside, or one open lent block. For folded pages they are
+    /// they are all blocks that are set aside, and one open lent block. For folded pages they are
     /// one open block or, with a placement, [`SlcRegion::kept_for_folds`].
     pub fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
-        let own = match self.blocks {
-            SlcBlocks::Static(blocks) => blocks,
-            SlcBlocks::Dynamic { .. } => 1,
-        };
+        let own = self.set_aside().saturating_add(u32::from(self.blocks.lending.is_some()));
         let folded = if placement.is_none() { 1 } else { Self::kept_for_folds(placement) };
         own.saturating_add(folded)
     }
@@ -107,7 +136,7 @@ impl SlcRegion {
             pages / units
         );
         refuse_if!(
-            self.blocks == SlcBlocks::Static(0),
+            self.blocks == SlcBlocks::fixed(0),
             format!("more blocks, or leave {} out", option("slc")),
             "{} has no block in a plane",
             subject("slc")

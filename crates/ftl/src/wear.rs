@@ -48,6 +48,13 @@ pub struct Wear {
     /// the seed.
     #[snapshot(skip)]
     limits: Vec<u32>,
+    /// The erases of a block in normal mode, and those in SLC mode that wear it as much; `None` if
+    /// both wear it alike.
+    #[snapshot(skip)]
+    modes: Option<[u32; 2]>,
+    /// The erases of each block in SLC mode; empty if both modes wear it alike.
+    #[snapshot(table)]
+    in_slc: Vec<u32>,
     /// The number of blocks of a plane, and the number of blocks at its end that are always in SLC
     /// mode.
     #[snapshot(skip)]
@@ -108,6 +115,8 @@ impl Wear {
         Self {
             ends_at,
             limits,
+            modes: endurance.slc.map(|slc| [endurance.law.nominal(), slc]),
+            in_slc: vec![0; endurance.slc.map_or(0, |_| geometry.blocks() as usize)],
             shape: (blocks, planes.layout.set_aside()),
             bad: vec![false; geometry.blocks() as usize],
             bad_blocks: 0,
@@ -120,10 +129,10 @@ impl Wear {
 
     /// Bytes of the wear of `blocks` blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
-        bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
+        2 * bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
     }
 
-    /// Erases that each block bears.
+    /// Erases that each block bears, with all bits in its cells.
     pub fn limits(&self) -> &[u32] {
         &self.limits
     }
@@ -168,7 +177,31 @@ impl Wear {
     /// Returns `true` if an erase of `block`, the `erases`-th, was its last.
     #[inline]
     pub(crate) fn is_last(&self, block: BlockId, erases: u32) -> bool {
-        erases >= self.limits[block as usize]
+        let limit = self.limits[block as usize];
+        match self.modes {
+            None => erases >= limit,
+            Some(modes) => self.is_worn(block, erases, limit, modes),
+        }
+    }
+
+    /// Returns `true` if a block that bears `limit` erases has reached it, where erases in SLC mode
+    /// count by the share of a cycle that they cost.
+    fn is_worn(&self, block: BlockId, erases: u32, limit: u32, modes: [u32; 2]) -> bool {
+        let in_slc = self.in_slc[block as usize];
+        let [of_normal, of_slc, limit] = [modes[0], modes[1], limit].map(u64::from);
+        u64::from(erases - in_slc) * of_slc + u64::from(in_slc) * of_normal >= limit * of_slc
+    }
+
+    /// Returns `true` if erases in SLC mode wear a block by another share than others do.
+    pub(crate) fn tells_modes(&self) -> bool {
+        self.modes.is_some()
+    }
+
+    /// Counts an erase of `block` in SLC mode.
+    pub(crate) fn erased_in_slc(&mut self, block: BlockId) {
+        if let Some(erases) = self.in_slc.get_mut(block as usize) {
+            *erases += 1;
+        }
     }
 
     /// Retires `block`, of `plane`, which has worn out.
@@ -243,10 +276,8 @@ mod tests {
         // Of 20 blocks of 4 pages, the 62 promised pages need 15.5, so 16. The pool keeps 3, and 1
         // is left.
         let geometry = Geometry::new(20, 4, 62).unwrap();
-        let lifespan = Lifespan {
-            endurance: Endurance::Fixed { limit: 2 },
-            ends_at: EndOfLife::SystemFailure,
-        };
+        let lifespan =
+            Lifespan { endurance: Endurance::fixed(2), ends_at: EndOfLife::SystemFailure };
         let layout = PlaneLayout::one(Layout {
             frontier: Frontier::Pool { low: 1 },
             lifespan: Some(lifespan),

@@ -9,9 +9,9 @@ use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_ftl::{
-    BlockTable, EndOfLife, Endurance, Frontier, FtlError, Geometry, Layout, Levelling, Lifespan,
-    Mapping, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, Translation, Victim,
-    VictimSpec, mappings, placement_policies, victim_policies,
+    BlockTable, EndOfLife, Endurance, FoldOf, Frontier, FtlError, Geometry, Layout, Levelling,
+    Lifespan, Mapping, PlacementSpec, PlaneLayout, SlcBlocks, SlcRegion, Stepwise, Translation,
+    Victim, VictimSpec, mappings, placement_policies, victim_policies,
 };
 
 const PLANES: u32 = 2;
@@ -147,15 +147,15 @@ fn make_room(map: &mut dyn Stepwise, plane: u32, low: u32, is_idle: bool) -> Res
     while !map.has_ended() {
         let Some(slc) = map.slc() else { break };
         let (waits, has_full) = (slc.waits_for_fold(plane), slc.has_full(plane));
-        let is_short = slc.lends() && map.free_blocks(plane) <= low && has_full;
+        let is_short = map.free_blocks(plane) <= low && slc.can_fold(plane, FoldOf::Lent, low);
         if !(waits || is_short || is_idle && has_full) {
             break;
         }
-        if !map.slc().unwrap().can_fold(plane, low) {
+        if !map.slc().unwrap().can_fold(plane, FoldOf::Any, low) {
             map.collect_at_once(plane)?;
             continue;
         }
-        map.slc_mut().unwrap().begin_fold(plane);
+        map.slc_mut().unwrap().begin_fold(plane, FoldOf::Any);
         while let Some(next) = map.next_move(plane) {
             assert!(map.slc().unwrap().holds(next.from));
             let ppn = map.copy(plane)?.expect("a page that is alive");
@@ -296,12 +296,14 @@ fn every_accepted_combination_on_planes_keeps_its_books() {
     assert_eq!(saves, accepted - 3 * placements().len());
 }
 
-/// SLC regions for which writes wait or do not wait, with blocks set aside or lent.
-const REGIONS: [(SlcBlocks, bool); 4] = [
-    (SlcBlocks::Static(3), true),
-    (SlcBlocks::Dynamic { keep: 20, most: 9 }, false),
-    (SlcBlocks::Static(2), false),
-    (SlcBlocks::Dynamic { keep: 20, most: 5 }, true),
+/// SLC regions for which writes wait or do not wait, with blocks set aside, lent, or both.
+const REGIONS: [(SlcBlocks, bool); 6] = [
+    (SlcBlocks::fixed(3), true),
+    (SlcBlocks::lent(20, 9), false),
+    (SlcBlocks::fixed(2), false),
+    (SlcBlocks::lent(20, 5), true),
+    (SlcBlocks::lent(20, 5).beside(2), true),
+    (SlcBlocks::lent(20, 9).beside(1), false),
 ];
 
 /// Layouts with an SLC region, each with and without limited endurance, and one with wear

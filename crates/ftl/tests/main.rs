@@ -20,6 +20,7 @@ mod placement;
 mod reference;
 mod schemes;
 mod slc;
+mod slc_lists;
 mod steady;
 mod stepwise;
 mod told;

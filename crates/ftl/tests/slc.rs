@@ -10,14 +10,14 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Now, Place, Placement, Remembers};
 use flashgc_ftl::track::{Origin, Tracker};
 use flashgc_ftl::{
-    BlockTable, Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layer,
-    Layout, Levelling, Lifespan, PageBuffer, PlacementSpec, PlaneLayout, PlaneMap, SlcBlocks,
-    SlcRegion, Stepwise, UNMAPPED, VictimPolicy, VictimSpec,
+    BlockTable, Cause, EndOfLife, Endurance, ExternalPlacement, Fill, FoldOf, Frontier, Geometry,
+    Layer, Layout, Levelling, Lifespan, PageBuffer, PlacementSpec, PlaneLayout, PlaneMap,
+    SlcBlocks, SlcRegion, Stepwise, UNMAPPED, VictimPolicy, VictimSpec,
 };
 
 /// A map of one plane with this region, into which the host writes. Its pool keeps two erased
 /// blocks.
-fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepwise> {
+pub(crate) fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepwise> {
     let layout = Layout { frontier: Frontier::Pool { low: 2 }, slc: Some(region), ..layout };
     let victim = VictimSpec::parse(policy).unwrap();
     let mut map = victim.build(PlaneLayout::one(layout)).unwrap();
@@ -26,9 +26,9 @@ fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepw
 }
 
 /// Folds the oldest SLC block.
-fn fold(map: &mut dyn Stepwise) {
-    assert!(map.slc().unwrap().can_fold(0, 2));
-    map.slc_mut().unwrap().begin_fold(0);
+pub(crate) fn fold(map: &mut dyn Stepwise) {
+    assert!(map.slc().unwrap().can_fold(0, FoldOf::Any, 2));
+    map.slc_mut().unwrap().begin_fold(0, FoldOf::Any);
     while map.next_move(0).is_some() {
         map.copy(0).unwrap();
     }
@@ -45,7 +45,7 @@ fn write_slc(map: &mut dyn Stepwise, pages: std::ops::Range<u32>) {
 }
 
 fn bears(limit: u32, ends_at: EndOfLife) -> Option<Lifespan> {
-    Some(Lifespan { endurance: Endurance::Fixed { limit }, ends_at })
+    Some(Lifespan { endurance: Endurance::fixed(limit), ends_at })
 }
 
 /// Two blocks of two pages that bear two erases each take 8 pages, and no more. The drive goes on
@@ -59,7 +59,7 @@ fn a_worn_slc_block_leaves_the_region_and_costs_the_reserve_nothing() {
         (true, EndOfLife::SystemFailure),
         (true, EndOfLife::FirstFailure),
     ] {
-        let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits };
+        let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 3, waits };
         let lifespan = bears(2, ends_at);
         let layout = Layout { lifespan, fill: Fill::Empty, seed: 1, ..Layout::new(geometry) };
         let mut map = with_region(region, "greedy", layout);
@@ -99,7 +99,7 @@ fn a_worn_slc_block_leaves_the_region_and_costs_the_reserve_nothing() {
 /// Each lent block bears one erase: its fold takes a block from the pool and gives none back.
 #[test]
 fn a_worn_lent_block_leaves_the_pool() {
-    let blocks = SlcBlocks::Dynamic { keep: 2, most: 3 };
+    let blocks = SlcBlocks::lent(2, 3);
     let region = SlcRegion { blocks, bits_per_cell: 3, waits: false };
     let geometry = Geometry::new(20, 6, 24).unwrap();
     let lifespan = bears(1, EndOfLife::SystemFailure);
@@ -124,7 +124,7 @@ fn a_worn_lent_block_leaves_the_pool() {
 /// The first worn block ends this drive: its other SLC block is erased, but takes no more pages.
 #[test]
 fn a_drive_that_has_ended_takes_no_page_into_its_region() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };
+    let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 3, waits: true };
     let lifespan = bears(1, EndOfLife::FirstFailure);
     let layout = Layout { lifespan, ..Layout::new(Geometry::new(20, 6, 24).unwrap()) };
     let mut map = with_region(region, "greedy", layout);
@@ -145,9 +145,9 @@ fn worn_drives_with_a_lent_region_end_with_their_data() {
         let placements = ["fdp:handles=2", "sepbit", "dac:regions=2", "none"];
         let placement = placements[stream.below(4) as usize];
         let placement = PlacementSpec::parse(placement).unwrap();
-        let blocks = SlcBlocks::Dynamic { keep: 8, most: 1 + stream.below(6) };
+        let blocks = SlcBlocks::lent(8, 1 + stream.below(6));
         let region = SlcRegion { blocks, bits_per_cell: 2, waits: stream.below(2) == 0 };
-        let endurance = Endurance::Normal { mean: 2, cv: 0.5 };
+        let endurance = Endurance::normal(2, 0.5);
         let layout = Layout {
             lifespan: Some(Lifespan { endurance, ends_at: EndOfLife::SystemFailure }),
             streams: true,
@@ -166,7 +166,7 @@ fn worn_drives_with_a_lent_region_end_with_their_data() {
                     || map.slc().unwrap().has_full(0) && stream.below(9) == 0)
             {
                 map.close_full(page, 0);
-                match map.slc().unwrap().can_fold(0, low) {
+                match map.slc().unwrap().can_fold(0, FoldOf::Any, low) {
                     true => fold(&mut *map),
                     false => map.collect_at_once(0).unwrap_or_else(|why| panic!("{seed}: {why}")),
                 }
@@ -187,7 +187,7 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
     for (placement, folds, cause) in
         [("none", 9, Cause::Pool), ("fdp:handles=2", 8, Cause::Reserve)]
     {
-        let blocks = SlcBlocks::Dynamic { keep: 2, most: u32::MAX };
+        let blocks = SlcBlocks::lent(2, u32::MAX);
         let region = SlcRegion { blocks, bits_per_cell: 3, waits: false };
         let layout = Layout {
             placement: PlacementSpec::parse(placement).unwrap(),
@@ -208,7 +208,7 @@ fn a_lent_block_is_folded_into_the_last_erased_block() {
         if !map.has_ended() {
             // There is no room for the pages of another fold, nor for those of a normal block that
             // would be collected: neither can begin.
-            assert!(!map.slc().unwrap().can_fold(0, 2));
+            assert!(!map.slc().unwrap().can_fold(0, FoldOf::Any, 2));
             assert_eq!(map.begin_collection(0).unwrap(), None);
         }
         assert_eq!(map.wear().unwrap().system_failure().unwrap().1, cause, "{placement}");
@@ -230,7 +230,7 @@ fn two_handles() -> Layout {
 /// A write that waits for the region needs no block: the full block of its class stays open.
 #[test]
 fn a_write_that_waits_for_a_fold_closes_no_block() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(1), bits_per_cell: 3, waits: true };
+    let region = SlcRegion { blocks: SlcBlocks::fixed(1), bits_per_cell: 3, waits: true };
     let mut map = with_region(region, "greedy", two_handles());
     for first in [0, 4, 8] {
         write_slc(&mut *map, first..first + 4);
@@ -248,7 +248,7 @@ fn a_write_that_waits_for_a_fold_closes_no_block() {
 /// end of the fold.
 #[test]
 fn a_write_waits_for_the_fold_under_way() {
-    for blocks in [SlcBlocks::Static(1), SlcBlocks::Dynamic { keep: 2, most: 1 }] {
+    for blocks in [SlcBlocks::fixed(1), SlcBlocks::lent(2, 1)] {
         for waits in [true, false] {
             let region = SlcRegion { blocks, bits_per_cell: 3, waits };
             let layout =
@@ -256,7 +256,7 @@ fn a_write_waits_for_the_fold_under_way() {
             let mut map = with_region(region, "greedy", layout);
             write_slc(&mut *map, 0..4);
             assert!(map.slc().unwrap().has_full(0));
-            map.slc_mut().unwrap().begin_fold(0);
+            map.slc_mut().unwrap().begin_fold(0, FoldOf::Any);
             for _ in 0..4 {
                 assert!(!map.slc().unwrap().has_full(0));
                 assert_eq!(map.slc().unwrap().waits_for_fold(0), waits, "{blocks:?}");
@@ -277,9 +277,7 @@ fn a_write_waits_for_the_fold_under_way() {
 /// not with blocks that are set aside.
 #[test]
 fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
-    for (blocks, is_levelled) in
-        [(SlcBlocks::Static(2), false), (SlcBlocks::Dynamic { keep: 2, most: 2 }, true)]
-    {
+    for (blocks, is_levelled) in [(SlcBlocks::fixed(2), false), (SlcBlocks::lent(2, 2), true)] {
         let region = SlcRegion { blocks, bits_per_cell: 3, waits: true };
         let layout = Layout {
             levelling: Some(Levelling { threshold: 2, interval: 1 }),
@@ -315,7 +313,7 @@ fn lent_blocks_are_levelled_and_blocks_set_aside_are_not() {
 fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
     for placement in ["fdp:handles=3", "sepbit", "dac:regions=3,threshold=100"] {
         let placement = PlacementSpec::parse(placement).unwrap();
-        let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 2, waits: false };
+        let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 2, waits: false };
         let geometry = Geometry::new(60, 24, 480).unwrap();
         let layout = Layout { streams: true, placement, ..Layout::new(geometry) };
         let mut map = with_region(region, "greedy", layout);
@@ -334,8 +332,8 @@ fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
                 between += u32::from(is_under_way && !map.slc().unwrap().holds(ppn));
             } else if !is_under_way {
                 map.close_full(page, 0);
-                if map.slc().unwrap().can_fold(0, low) {
-                    map.slc_mut().unwrap().begin_fold(0);
+                if map.slc().unwrap().can_fold(0, FoldOf::Any, low) {
+                    map.slc_mut().unwrap().begin_fold(0, FoldOf::Any);
                     folds += 1;
                 } else if map.free_blocks(0) <= low + 1 {
                     map.begin_collection(0).unwrap().unwrap();
@@ -360,7 +358,7 @@ fn the_next_victim_finds_room_whatever_comes_between_the_steps_of_a_fold() {
 /// writes, although the next write of each page has another stream by then.
 #[test]
 fn folded_pages_go_to_the_class_of_their_write() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
+    let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 3, waits: false };
     let mut map = with_region(region, "greedy", two_handles());
     let name = |map: &mut dyn Stepwise, page: u32, stream| {
         map.streams().unwrap().name(&[page], &[stream]).unwrap();
@@ -441,7 +439,7 @@ fn a_placement_hears_nothing_of_the_region() {
             remembers: Remembers::default(),
             make: Arc::new(move |_, _| Ok(Box::new(Told(kept.clone())))),
         });
-        let region = SlcRegion { blocks: SlcBlocks::Static(3), bits_per_cell: 3, waits: true };
+        let region = SlcRegion { blocks: SlcBlocks::fixed(3), bits_per_cell: 3, waits: true };
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
             placement,
@@ -479,7 +477,7 @@ fn a_placement_hears_nothing_of_the_region() {
 fn an_slc_block_has_whole_flash_pages() {
     let geometry = Geometry::new(30, 20, 120).unwrap();
     for is_protected in [true, false] {
-        let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: false };
+        let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 3, waits: false };
         let layout = Layout {
             buffer: PageBuffer { units_per_page: 4, is_protected, ..PageBuffer::default() },
             fill: Fill::Empty,
@@ -588,9 +586,7 @@ impl VictimPolicy for Noting {
 /// A tracker learns of SLC blocks only what pages inherit, and which block is folded.
 #[test]
 fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
-    for (blocks, slc) in
-        [(SlcBlocks::Static(2), [10, 11]), (SlcBlocks::Dynamic { keep: 3, most: 2 }, [0, 1])]
-    {
+    for (blocks, slc) in [(SlcBlocks::fixed(2), [10, 11]), (SlcBlocks::lent(3, 2), [0, 1])] {
         let layout = Layout {
             frontier: Frontier::Pool { low: 2 },
             slc: Some(SlcRegion { blocks, bits_per_cell: 3, waits: false }),
@@ -637,13 +633,13 @@ fn a_tracker_hears_of_slc_blocks_only_what_pages_inherit() {
 /// than 12000 collections makes room for folds, and the host writes into the region alone.
 #[test]
 fn writes_into_the_slc_region_show_that_collections_get_somewhere() {
-    let region = SlcRegion { blocks: SlcBlocks::Static(2), bits_per_cell: 3, waits: true };
+    let region = SlcRegion { blocks: SlcBlocks::fixed(2), bits_per_cell: 3, waits: true };
     let geometry = Geometry::new(12, 6, 24).unwrap();
     let mut map = with_region(region, "greedy", Layout::new(geometry));
     let (mut folds, mut written) = (0, 0);
     while map.counters().collections - folds <= 13_000 {
         while map.slc().unwrap().waits_for_fold(0) {
-            if map.slc().unwrap().can_fold(0, 2) {
+            if map.slc().unwrap().can_fold(0, FoldOf::Any, 2) {
                 fold(&mut *map);
                 folds += 1;
             } else {

@@ -16,7 +16,7 @@ use super::config::Settings;
 use super::flash::Job;
 use super::front::{FrontEnd, HintCommands, Lines, MOST_WAITING};
 use super::mapping::Mapping;
-use super::measure::Totals;
+use super::measure::{SlcCounts, Totals};
 use super::observer::Observer;
 use super::ops::NONE;
 use super::schedule::Scheduler;
@@ -467,7 +467,14 @@ impl<O: Observer> TimedDrive<O> {
         let totals = &mut self.totals;
         self.front.count(now, totals);
         totals.collections = *self.scheduler.collections();
-        totals.slc = self.shared.slc;
+        totals.slc = self.shared.slc.map(|slc| {
+            let Counters { host_pages, copied_pages, erases, .. } = self.shared.map.counters();
+            SlcCounts {
+                normal_pages: host_pages + copied_pages - slc.host_pages,
+                normal_erases: erases - slc.erases,
+                ..slc
+            }
+        });
         (totals.suspended_programs, totals.suspended_erases) = self.scheduler.suspended();
         totals.joined = self.scheduler.joined();
         [totals.bus_busy_ns, totals.die_busy_ns, totals.die_collecting_ns] =

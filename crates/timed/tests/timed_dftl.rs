@@ -461,14 +461,15 @@ fn the_map_lies_in_normal_blocks_and_hears_of_folds() {
     let geometry = Geometry::with_spare(4 * 50, 24, 0.4).unwrap();
     let pages = geometry.logical_pages();
     let commands = mixed(15_000, pages);
-    let lent = SlcBlocks::Dynamic { keep: 2, most: 9 };
-    for (blocks, waits) in [(SlcBlocks::Static(5), true), (lent, false)] {
+    let lent = SlcBlocks::lent(2, 9);
+    for (blocks, waits) in [(SlcBlocks::fixed(5), true), (lent, false)] {
         let slc = Slc {
             region: SlcRegion { blocks, bits_per_cell: 3, waits },
             read_ns: 10 * US,
             program_ns: 70 * US,
             erase_ns: 900 * US,
             after_ns: 300 * US,
+            pace: None,
         };
         let mut settings = Settings {
             host: Loop::Closed { threads: 7, think_ns: 100 * US },

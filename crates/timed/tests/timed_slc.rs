@@ -41,6 +41,7 @@ fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
         program_ns: SLC_PROGRAM * US,
         erase_ns: SLC_ERASE * US,
         after_ns: 10_000 * US,
+        pace: None,
     };
     let host = Loop::Closed { threads: 16, think_ns: 0 };
     Settings { slc: Some(slc), host, ..settings(hardware) }
@@ -64,18 +65,25 @@ fn burst(settings: &Settings, count: u32) -> (TimedDrive<Recorder>, Vec<u64>) {
     (drive, one_die)
 }
 
+/// Returns the counts of the region. Their sums are checked: each page was programmed in cells of one
+/// kind, and each block erased in one mode.
 fn counts(drive: &mut TimedDrive<Recorder>) -> SlcCounts {
-    drive.totals().slc.expect("a region")
+    let counts = drive.totals().slc.expect("a region");
+    let all = drive.counters();
+    assert_eq!(counts.host_pages + counts.normal_pages, all.host_pages + all.copied_pages);
+    assert_eq!(counts.erases + counts.normal_erases, all.erases);
+    counts
 }
 
 #[test]
 fn the_cliff_is_at_the_size_of_the_region_and_as_deep_as_the_cells_say() {
     // Each die has 8 SLC blocks of 8 pages: 64 pages take 200 us each, and later pages 700 us.
-    let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), false), 400);
+    let (mut drive, done) = burst(&tlc(SlcBlocks::fixed(8), false), 400);
     let before = (1..=64).map(|k| k * SLC_PROGRAM);
     let after = (1..=136).map(|k| 64 * SLC_PROGRAM + k * PROGRAM);
     assert_eq!(done, before.chain(after).collect::<Vec<_>>());
-    let expected = SlcCounts { host_pages: 128, direct_pages: 272, ..SlcCounts::default() };
+    let expected =
+        SlcCounts { host_pages: 128, direct_pages: 272, normal_pages: 272, ..SlcCounts::default() };
     assert_eq!(counts(&mut drive), expected);
     assert_eq!(drive.counters().copied_pages, 0);
 }
@@ -85,7 +93,7 @@ fn writes_that_wait_for_the_region_pay_for_its_folds() {
     // When the region is full, a block is folded for each 8 pages. A fold reads each page in 25 us
     // and programs it in 700 us, and erases the block in 2 ms. So a page takes 200 + 725 + 2000 / 8
     // = 1175 us.
-    let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), true), 400);
+    let (mut drive, done) = burst(&tlc(SlcBlocks::fixed(8), true), 400);
     let before = (1..=64).map(|k| k * SLC_PROGRAM);
     let after = (0..136).map(|k| {
         let folds = k / 8 + 1;
@@ -96,6 +104,8 @@ fn writes_that_wait_for_the_region_pay_for_its_folds() {
         host_pages: 400,
         folds: 2 * 17,
         folded_pages: 2 * 17 * 8,
+        normal_pages: 2 * 17 * 8,
+        erases: 2 * 17,
         ..SlcCounts::default()
     };
     assert_eq!(counts(&mut drive), expected);
@@ -105,14 +115,105 @@ fn writes_that_wait_for_the_region_pay_for_its_folds() {
     assert_eq!((counters.collections, counters.erases), (2 * 17, 2 * 17));
 }
 
+/// Returns settings whose folds copy `pace` pages for each page of the host.
+fn paced(blocks: SlcBlocks, pace: f64) -> Settings {
+    let mut settings = tlc(blocks, false);
+    settings.slc.as_mut().expect("a region").pace = Some(pace);
+    settings
+}
+
+/// Returns the longest time between two completions on a die, in microseconds.
+fn longest_gap(done: &[u64]) -> u64 {
+    done.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+}
+
+/// The times of a host's page in a normal block and of a page that is folded.
+const COPY: u64 = SLC_READ + PROGRAM;
+
+#[test]
+fn folds_go_beside_writes_at_their_pace() {
+    // When the region is full, each fold of 8 pages lets 8 / pace pages go to normal blocks. Its block
+    // then takes 8 pages, and the next fold begins.
+    for (pace, steps) in [(1.0, "FW"), (2.0, "FFW"), (0.5, "FWW"), (8.0, "FFFFFFFFW")] {
+        let (mut drive, done) = burst(&paced(SlcBlocks::fixed(8), pace), 800);
+        let mut expected: Vec<u64> = (1..=64).map(|k| k * SLC_PROGRAM).collect();
+        let mut now = 64 * SLC_PROGRAM;
+        while expected.len() < 400 {
+            for step in steps.chars().cycle().take(steps.len() * 8 / steps.matches('F').count()) {
+                now += if step == 'F' { COPY } else { PROGRAM };
+                expected.extend((step == 'W').then_some(now));
+            }
+            now += SLC_ERASE;
+            expected.extend((1..=8).map(|k| now + k * SLC_PROGRAM));
+            now += 8 * SLC_PROGRAM;
+        }
+        assert_eq!(done, expected[..400], "pace={pace}");
+        // The formula of the documents is the mean over whole rounds.
+        let round = 8 + (8.0 / pace) as usize;
+        let rounds = (400 - 64) / round;
+        let page = (done[64 + rounds * round - 1] - done[63]) as f64 / (rounds * round) as f64;
+        let [t, copy, s] = [PROGRAM, COPY, SLC_PROGRAM].map(|us| us as f64);
+        let formula = (t / pace + copy + SLC_ERASE as f64 / 8.0 + s) / (1.0 / pace + 1.0);
+        assert!((page / formula - 1.0).abs() < 1e-9, "{page} us a page, {formula} expected");
+        assert!(longest_gap(&done) <= pace.ceil() as u64 * COPY + SLC_ERASE + PROGRAM);
+        let counts = counts(&mut drive);
+        assert_eq!(counts.host_pages + counts.direct_pages, 800);
+        assert!(counts.folds > 2 * 8 && counts.idle_folds == 0, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_paced_fold_of_a_lent_block_pays_for_what_the_host_writes() {
+    // Folds begin where the pool lends no more, at 16 erased blocks. A fold of 8 pages gains a block less
+    // 8 / 24 for its copies and 8 / (24 pace) for pages of the host, and the pool lends what is gained
+    // again: a third of a block at pace 1. A slow fold lets the host write 16 pages, what its erase
+    // makes room for; nothing is gained then, and the host never waits for a whole fold.
+    let [t, copy, erase, s] = [PROGRAM, COPY, SLC_ERASE, SLC_PROGRAM].map(|us| us as f64);
+    for (pace, direct) in [(1.0, 8.0), (0.1, 16.0)] {
+        let lent = 1.0 - 8.0 / 24.0 - direct / 24.0;
+        let (mut drive, done) = burst(&paced(SlcBlocks::lent(16, u32::MAX), pace), 2000);
+        let cliff = 48 * 8;
+        assert_eq!(done[cliff - 1], cliff as u64 * SLC_PROGRAM);
+        let page = (done[950] - done[cliff + 50]) as f64 / (900.0 - cliff as f64);
+        let formula = (direct * t + 8.0 * copy + erase + lent * 8.0 * s) / (direct + lent * 8.0);
+        assert!((page / formula - 1.0).abs() < 0.01, "{page} us a page, {formula} expected");
+        assert!(longest_gap(&done) <= 2 * COPY + SLC_ERASE + PROGRAM);
+        assert!(drive.layer().free_blocks(0) >= 14 && drive.layer().free_blocks(1) >= 14);
+        assert!(counts(&mut drive).folds > 2 * 30);
+    }
+    // Without a pace the host uses the erased blocks up, and then waits for whole folds.
+    let (_, done) = burst(&tlc(SlcBlocks::lent(16, u32::MAX), false), 2400);
+    assert!(longest_gap(&done) >= FOLD);
+}
+
+#[test]
+fn an_idle_fold_with_a_pace_gives_way_to_a_burst() {
+    // The burst ends at 12.8 ms. Idle dies fold from 22.8 ms on. At 24 ms the second page is copied, until
+    // 24.25 ms; then page after page of the host goes with page after page of the fold. Its block has
+    // no room, but 56 pages of the other blocks have had none either: the host writes to normal blocks.
+    let settings = Settings { host: Loop::Open, ..paced(SlcBlocks::fixed(8), 1.0) };
+    let geometry = Geometry::new(128, B, 2400).unwrap();
+    let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
+    let first = (0..128).map(|page| request(0, Op::Write, page));
+    let second = (128..138).map(|page| request(24_000 * US, Op::Write, page));
+    let mut drive = recorded(&settings, layer, first.chain(second).collect());
+    assert_eq!(drive.run(Until { completed: 138, ..Until::END }).unwrap(), Stop::Reached);
+    let done = drive.observer().completed_us();
+    let found: Vec<u64> = done[128..].chunks(2).map(|pair| pair[0]).collect();
+    let begin = 22_800 + 2 * COPY;
+    // Two pages are copied, so two of the host go at once.
+    let mut expected = vec![begin + PROGRAM, begin + 2 * PROGRAM];
+    expected.extend((1..=3).map(|k| begin + (2 + k) * PROGRAM + k * COPY));
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_lent_region_ends_where_free_blocks_do_and_then_folds_make_room() {
     // Of 64 erased blocks a die, 16 stay in the pool, so the region borrows 48 blocks of 8 pages.
     // Then 14 blocks are written directly, and 2 stay erased. After that folds must make room for
     // each block of 24 pages. A fold gains 1 - 8/24 of a block, so a block needs 1.5 folds, and a
     // page takes 700 us + 1.5 x 7800 us / 24.
-    let (mut drive, done) =
-        burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false), 2400);
+    let (mut drive, done) = burst(&tlc(SlcBlocks::lent(16, u32::MAX), false), 2400);
     let (lent, direct) = (48 * 8, 14 * 24);
     let before = (1..=lent).map(|k| k * SLC_PROGRAM);
     let after = (1..=direct).map(|k| lent * SLC_PROGRAM + k * PROGRAM);
@@ -129,7 +230,7 @@ fn a_lent_region_ends_where_free_blocks_do_and_then_folds_make_room() {
 
 #[test]
 fn a_lent_region_is_no_larger_than_it_may_be() {
-    let (mut drive, done) = burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: 10 }, false), 400);
+    let (mut drive, done) = burst(&tlc(SlcBlocks::lent(16, 10), false), 400);
     let before = (1..=80).map(|k| k * SLC_PROGRAM);
     let after = (1..=120).map(|k| 80 * SLC_PROGRAM + k * PROGRAM);
     assert_eq!(done, before.chain(after).collect::<Vec<_>>());
@@ -139,7 +240,7 @@ fn a_lent_region_is_no_larger_than_it_may_be() {
 #[test]
 fn a_lent_region_is_smaller_on_a_fuller_drive() {
     for written in [0, 240, 480] {
-        let settings = tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false);
+        let settings = tlc(SlcBlocks::lent(16, u32::MAX), false);
         let geometry = Geometry::new(128, B, 2400).unwrap();
         let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
         let pages: Vec<u32> = (0..2 * written).collect();
@@ -157,6 +258,42 @@ fn a_lent_region_is_smaller_on_a_fuller_drive() {
     }
 }
 
+/// 4 blocks are set aside and 4 are lent, so the cliff is where 8 blocks of either kind have it.
+#[test]
+fn blocks_set_aside_and_lent_blocks_are_one_region() {
+    let blocks = SlcBlocks::lent(16, 4).beside(4);
+    let (mut drive, done) = burst(&tlc(blocks, false), 400);
+    let before = (1..=64).map(|k| k * SLC_PROGRAM);
+    let after = (1..=136).map(|k| 64 * SLC_PROGRAM + k * PROGRAM);
+    assert_eq!(done, before.chain(after).collect::<Vec<_>>());
+    let expected =
+        SlcCounts { host_pages: 128, direct_pages: 272, normal_pages: 272, ..SlcCounts::default() };
+    assert_eq!(counts(&mut drive), expected);
+}
+
+/// A drive that was written twice over has at most three erased blocks a die, so its pool lends none.
+/// Data of that time lie in normal blocks, so the 8 blocks that are set aside begin empty.
+#[test]
+fn an_aged_drive_has_the_blocks_that_are_set_aside() {
+    for (set_aside, taken) in [(0, 0), (8, 8 * 8)] {
+        let settings = tlc(SlcBlocks::lent(4, 64).beside(set_aside), false);
+        let geometry = Geometry::new(128, B, 2400).unwrap();
+        let layer = layer(&settings, geometry, "greedy", Fill::Sequential, 2);
+        let requests = (0..400).map(|page| request(0, Op::Write, page)).collect();
+        let mut drive = recorded(&settings, layer, requests);
+        let mut stream = Stream::new(3, "age");
+        let pages: Vec<u32> = (0..4800).map(|_| stream.below(2400)).collect();
+        drive.precondition(&pages).unwrap();
+        let until = Until { completed: 400, ..Until::END };
+        assert_eq!(drive.run(until).unwrap(), Stop::Reached);
+        drive.audit().unwrap();
+        assert_eq!(counts(&mut drive).host_pages, 2 * taken);
+        let done = drive.observer().completed_us();
+        let first: Vec<u64> = done[..2 * taken as usize].chunks(2).map(|pair| pair[0]).collect();
+        assert_eq!(first, (1..=taken).map(|k| k * SLC_PROGRAM).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn idle_dies_fold_and_the_next_burst_is_fast_again() {
     // The burst ends at 64 x 200 us = 12.8 ms. 10 ms later each die begins to fold its 8 blocks, in
@@ -164,7 +301,7 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
     // fold, at 77.4 ms. It finds 7 erased blocks, and the last block of the first burst is not
     // folded.
     for (again_us, begins_us, in_slc) in [(90_000, 90_000, 64), (75_000, 77_400, 56)] {
-        let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
+        let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::fixed(8), false) };
         let geometry = Geometry::new(128, B, 2400).unwrap();
         let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
         let first = (0..128).map(|page| request(0, Op::Write, page));
@@ -187,6 +324,9 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
             folds,
             idle_folds: folds,
             reads: 0,
+            normal_pages: 2 * (64 - in_slc) + 8 * folds,
+            erases: folds,
+            normal_erases: 0,
         };
         assert_eq!(counts(&mut drive), expected);
         drive.audit().unwrap();
@@ -197,7 +337,7 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
 fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
     // Each die writes 32 pages twice. The first 4 blocks then have no valid page, and need only an
     // erase.
-    let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
+    let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::fixed(8), false) };
     let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
     let writes = (0..128).map(|k| request(0, Op::Write, k % 64));
@@ -214,6 +354,9 @@ fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
         folds: 16,
         idle_folds: 16,
         reads: 1,
+        normal_pages: 64,
+        erases: 16,
+        normal_erases: 0,
     };
     assert_eq!(counts(&mut drive), expected);
     // The other die is idle from 12.8 ms on. It erases 4 blocks, and then folds 4 with valid pages.
@@ -226,7 +369,7 @@ fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
 /// waits in the page buffer takes no time. The last of four takes the time of the program.
 #[test]
 fn a_flash_page_of_the_region_is_programmed_as_one() {
-    let mut settings = tlc(SlcBlocks::Static(2), false);
+    let mut settings = tlc(SlcBlocks::fixed(2), false);
     settings.host = Loop::Closed { threads: 1, think_ns: 0 };
     settings.hardware =
         Hardware { dies: 1, units_per_page: 4, page_bytes: 4 * PAGE, ..settings.hardware };
@@ -241,7 +384,8 @@ fn a_flash_page_of_the_region_is_programmed_as_one() {
     let page = |number: u64| number.min(4) * SLC_PROGRAM + number.saturating_sub(4) * PROGRAM;
     let expected: Vec<u64> = (1..=24).map(|unit| page(unit / 4)).collect();
     assert_eq!(drive.observer().completed_us(), expected);
-    let expected = SlcCounts { host_pages: 16, direct_pages: 8, ..SlcCounts::default() };
+    let expected =
+        SlcCounts { host_pages: 16, direct_pages: 8, normal_pages: 8, ..SlcCounts::default() };
     assert_eq!(counts(&mut drive), expected);
     // A flush takes the time of a program: in the first case of a page in the region, in the second
     // of a page in a normal block.
@@ -259,7 +403,7 @@ fn a_flash_page_of_the_region_is_programmed_as_one() {
 /// Returns the drive of [`tlc`] with one die, a region of two blocks and programs of three pages, with a
 /// time of `second` microseconds for the second pass.
 fn of_word_lines(second: Option<u64>) -> Settings {
-    let mut settings = tlc(SlcBlocks::Static(2), false);
+    let mut settings = tlc(SlcBlocks::fixed(2), false);
     settings.host = Loop::Closed { threads: 1, think_ns: 0 };
     let second_ns = second.map(|us| us * US);
     settings.hardware = Hardware { dies: 1, pages_per_program: 3, second_ns, ..settings.hardware };
@@ -389,12 +533,14 @@ fn at_random(settings: &Settings, seed: u64) {
 fn no_data_are_lost_whatever_gives_way() {
     let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
     let preemptions = [Preemption::None, semi(false, false), semi(true, true)];
-    let regions = [SlcBlocks::Static(14), SlcBlocks::Dynamic { keep: 4, most: 14 }];
+    let lent = SlcBlocks::lent(4, 14);
+    let regions = [SlcBlocks::fixed(14), lent, lent.beside(3)];
     for (seed, preemption) in (1..).zip(preemptions) {
         for blocks in regions {
-            for waits in [false, true] {
+            for (waits, pace) in [(false, None), (true, None), (false, Some(0.7))] {
                 let mut settings =
                     Settings { host: Loop::Open, queue_depth: 32, ..tlc(blocks, waits) };
+                settings.slc.as_mut().expect("a region").pace = pace;
                 settings.collecting.preemption = preemption;
                 settings.collecting.idle = Some(Idle { below: 6, after_ns: 10_000 * US });
                 at_random(&settings, seed);

@@ -6,8 +6,8 @@ use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
-    EndOfLife, Endurance, Fill, Geometry, Layout, Levelling, Lifespan, Members, PageBuffer,
-    PlacementSpec, SecondPass, SlcBlocks, SlcRegion,
+    EndOfLife, Endurance, Fill, Geometry, Layout, Lending, Levelling, Lifespan, Members,
+    PageBuffer, PlacementSpec, SecondPass, SlcBlocks, SlcRegion,
 };
 use flashgc_host::HostSpec;
 use flashgc_timed::page_times::PageTimes;
@@ -268,9 +268,10 @@ impl WithRegion {
         let plain = placement == "none";
         let blocks = draw.from(1, 3) as u32;
         // `keep` is set later, to the number of erased blocks at which collections stop.
-        let lent = SlcBlocks::Dynamic { keep: 0, most: blocks + 1 };
+        let lent = SlcBlocks::lent(0, blocks + 1);
+        let both = SlcBlocks::lent(0, blocks).beside(2);
         let region = SlcRegion {
-            blocks: draw.of(&[SlcBlocks::Static(blocks), lent]),
+            blocks: draw.of(&[SlcBlocks::fixed(blocks), lent, both]),
             bits_per_cell: draw.of(&[2, 3, 4]),
             waits: draw.maybe(),
         };
@@ -280,9 +281,10 @@ impl WithRegion {
             program_ns: 70 * US,
             erase_ns: 900 * US,
             after_ns: 100 * US,
+            pace: draw.of(&[None, Some(0.5), Some(2.0)]).filter(|_| !region.waits),
         };
         let levelling = Levelling { threshold: 2, interval: 3 };
-        let endurance = Endurance::Normal { mean: draw.of(&[5, 400]), cv: 0.3 };
+        let endurance = Endurance::normal(draw.of(&[5, 400]), 0.3);
         let lifespan = Lifespan { endurance, ends_at: EndOfLife::SystemFailure };
         Self {
             collector: (draw.of(&VICTIMS), placement),
@@ -342,7 +344,7 @@ fn run_drive(
             ..settings.collecting
         };
         let mut slc = region.slc;
-        if let SlcBlocks::Dynamic { keep, .. } = &mut slc.region.blocks {
+        if let Some(Lending { keep, .. }) = &mut slc.region.blocks.lending {
             *keep = settings.collecting.high;
         }
         settings.slc = Some(slc);
@@ -566,7 +568,7 @@ fn every_read_is_current_on_drives_with_an_slc_region() {
         sum = sum.plus(&totals.slc.unwrap());
     }
     assert!(checked > 200_000 && worn > 20, "{checked} reads, {worn} drives are worn out");
-    let SlcCounts { host_pages, direct_pages, folded_pages, folds, idle_folds, reads } = sum;
+    let SlcCounts { host_pages, direct_pages, folded_pages, folds, idle_folds, reads, .. } = sum;
     let often = [host_pages, direct_pages, folded_pages, folds, idle_folds, reads];
     assert!(often.iter().all(|&count| count > 5000), "{sum:?}");
 }

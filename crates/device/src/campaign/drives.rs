@@ -66,7 +66,7 @@ pub(super) fn settings(
 
 /// Returns a lifespan of `limit` erases for each block.
 pub(super) fn lifespan(limit: u32, ends_at: EndOfLife) -> Lifespan {
-    Lifespan { endurance: Endurance::Fixed { limit }, ends_at }
+    Lifespan { endurance: Endurance::fixed(limit), ends_at }
 }
 
 /// Returns the number of a bit in the file, selected by `at`. Every kind of structure is equally

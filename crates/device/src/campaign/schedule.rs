@@ -4,7 +4,7 @@
 mod judge;
 
 use flashgc_base::rng::Stream;
-use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
+use flashgc_ftl::{EndOfLife, Endurance, Law, Lifespan};
 
 use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, parity, settings, shape};
 use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave_unit, stream_of};
@@ -447,7 +447,7 @@ impl<'a> Schedule<'a> {
 
     /// Returns `true` if the blocks of a drive with an endurance have nearly reached it.
     fn is_near_its_end(&self, drive: &Drive) -> bool {
-        let Some(Lifespan { endurance: Endurance::Fixed { limit }, ends_at }) =
+        let Some(Lifespan { endurance: Endurance { law: Law::Fixed { limit }, .. }, ends_at }) =
             &self.settings.layout.lifespan
         else {
             return false;

@@ -224,7 +224,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     let recorded = [
         (46_320, 0xdadce7adc8230adf),
         (54_052, 0x7e7752b68d2a12af),
-        (62_738, 0xe9c0203f44c0f385),
+        (62_746, 0x817c63d3dd858551),
         (153_758, 0x36b3342488e90855),
         (57_985, 0x1003418ffc2db07b),
         (115_525, 0x22e2f526154370fd),

@@ -196,6 +196,9 @@ impl TimedPlan {
         // In the best case the data fill whole blocks: collections can erase only the other blocks.
         let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
         let full = each.div_ceil(u64::from(geometry.pages_per_block()));
+        if let Some(slc) = &self.slc {
+            slc.check(blocks)?;
+        }
         let slc = self.slc.map(|slc| slc.on(blocks, high));
         let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
         let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);

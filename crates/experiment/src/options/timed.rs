@@ -147,10 +147,12 @@ super::holder! {
         #[serde(skip_serializing_if = "Option::is_none")]
         slc: Option<String> => "",
             "SLC region, which takes the host's writes first. It is static (a number of blocks per \
-             plane, or a share of all) or dynamic (it borrows up to most erased blocks, while more \
-             than keep are erased). full says what writes do while the region is full: direct \
-             (they go to normal blocks) or fold (they wait until a block of the region is \
-             emptied). after is the idle time before blocks are emptied; its default is 100ms.",
+             plane, or a share of all), dynamic (it borrows up to most erased blocks, while more \
+             than keep are erased), or both, joined by +: writes fill the static blocks first, and \
+             borrowed blocks are emptied first. full says what writes do while the region is full: direct \
+             (they go to normal blocks), fold (they wait until a block of the region is \
+             emptied) or both (they go to normal blocks, and a fold copies pace pages for each of \
+             them; its default is 1). after is the idle time before blocks are emptied; its default is 100ms.",
             drive(Kind::Spec).timed(SLC).metavar("REGION").example("static:blocks=5%,full=direct,after=100ms")
                 .only_with(&["slc_times"], "read=25us,program=200us,erase=2ms",
                     "the cells of its blocks are faster than others")

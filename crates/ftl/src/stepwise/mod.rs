@@ -24,6 +24,7 @@ use crate::layer::Layer;
 use crate::layout::PlaneId;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
+use crate::slc::FoldOf;
 pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 
 /// The victim of a collection.
@@ -42,8 +43,11 @@ pub struct Room {
     pub pages: u32,
     /// `true` if the write may proceed: the room that it needs is not kept for copies.
     pub is_open: bool,
-    /// `true` if the write waits until a block of the SLC region is folded.
+    /// `true` if the page belongs in the SLC region, which is full. The write then waits until a
+    /// block of it is folded or, if it may proceed, goes to a normal block.
     pub folds: bool,
+    /// `true` if the write goes to a block in SLC mode.
+    pub in_slc: bool,
     /// The pages that are programmed together in that block.
     pub together: u32,
 }
@@ -315,21 +319,22 @@ pub trait FoldsSlc {
     /// Returns `true` if the page at `ppn` lies in an SLC block.
     fn holds(&self, ppn: u32) -> bool;
 
-    /// Returns `true` if the pool lends the SLC blocks of the region.
-    fn lends(&self) -> bool;
-
     /// Returns `true` if writes to `plane` wait until a block of its region is folded.
     fn waits_for_fold(&self, plane: PlaneId) -> bool;
 
     /// Returns `true` if an SLC block of `plane` is full and waits to be folded.
     fn has_full(&self, plane: PlaneId) -> bool;
 
-    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
-    /// room, if necessary in an erased block beyond the `low` blocks that are left for collections.
-    /// If the pool lends the SLC blocks, one erased block is enough, because a fold gives one back.
-    fn can_fold(&self, plane: PlaneId, low: u32) -> bool;
+    /// Returns `true` if a fold can begin in `plane`: a block `of` this kind waits for it, and its
+    /// pages find room, if necessary in an erased block beyond the `low` blocks that are left for
+    /// collections. For a lent block one erased block is enough, because its fold gives one back.
+    fn can_fold(&self, plane: PlaneId, of: FoldOf, low: u32) -> bool;
 
-    /// Begins to fold the oldest full SLC block of `plane`; [`FoldsSlc::can_fold`] must hold. From
-    /// here on the fold is a collection.
-    fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock;
+    /// Returns `true` if a fold is under way in `plane` whose erase gives the pool nothing, because
+    /// its block is set aside for SLC mode.
+    fn folds_set_aside(&self, plane: PlaneId) -> bool;
+
+    /// Begins to fold the next full SLC block of `plane` `of` this kind; [`FoldsSlc::can_fold`] must
+    /// hold. From here on the fold is a collection.
+    fn begin_fold(&mut self, plane: PlaneId, of: FoldOf) -> VictimBlock;
 }

@@ -15,8 +15,9 @@ use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams, m
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::{Class, Place};
+use crate::slc::FoldOf;
 use crate::store::{
-    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, Region, SlcRoom, UnderWay,
+    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, SlcRoom, UnderWay,
     room_for_a_block,
 };
 use crate::track::Tracker;
@@ -75,6 +76,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
             Some(_) => self.room_in_region(page, plane),
             None => SlcRoom::Direct,
         }
+    }
+
+    /// Returns `true` if a write of `page`, which finds no room in the region of `plane`, would find
+    /// some after folds.
+    fn finds_region_full(&self, page: u32, plane: PlaneId) -> bool {
+        let plane_state = self.plane(plane);
+        plane_state.takes_in_slc(page) && plane_state.has_full_slc() && !self.store.has_ended()
     }
 
     #[inline(never)]
@@ -265,17 +273,19 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             SlcRoom::Direct => {}
             SlcRoom::Pages(pages) => {
                 let together = self.store.buffer.units_per_page;
-                return Room { pages, is_open: true, folds: false, together };
+                return Room { pages, is_open: true, folds: false, in_slc: true, together };
             }
             SlcRoom::Waits => {
                 let together = self.store.buffer.units_per_page;
-                return Room { pages: 0, is_open: false, folds: true, together };
+                return Room { pages: 0, is_open: false, folds: true, in_slc: true, together };
             }
         }
         let class = self.class_of_write(page);
         let is_open = !self.store.has_ended() && self.may_write(class, plane);
         let together = self.store.buffer.units_per_program();
-        Room { pages: self.plane(plane).room(class), is_open, folds: false, together }
+        let pages = self.plane(plane).room(class);
+        let folds = self.has_regions() && self.finds_region_full(page, plane);
+        Room { pages, is_open, folds, in_slc: false, together }
     }
 
     fn closes_frontier(&self, plane: PlaneId) -> bool {
@@ -646,10 +656,6 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
         self.store.is_slc(ppn)
     }
 
-    fn lends(&self) -> bool {
-        self.plane(0).region.as_ref().is_some_and(Region::lends)
-    }
-
     fn waits_for_fold(&self, plane: PlaneId) -> bool {
         !self.store.has_ended() && self.plane(plane).slc_room() == SlcRoom::Waits
     }
@@ -658,12 +664,16 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
         self.plane(plane).has_full_slc()
     }
 
-    fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
-        self.store.can_fold(plane, low)
+    fn can_fold(&self, plane: PlaneId, of: FoldOf, low: u32) -> bool {
+        self.store.can_fold(plane, of, low)
     }
 
-    fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock {
-        let block = self.store.begin_fold(plane);
+    fn folds_set_aside(&self, plane: PlaneId) -> bool {
+        self.plane(plane).folds_set_aside()
+    }
+
+    fn begin_fold(&mut self, plane: PlaneId, of: FoldOf) -> VictimBlock {
+        let block = self.store.begin_fold(plane, of);
         let plane_state = self.plane(plane);
         let number = plane_state.first_block + block;
         self.store.tables.prefetch_block(number);

@@ -101,8 +101,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 let (erases, limit) =
                     (plane.blocks.erase_count(block), wear.limits()[number as usize]);
                 let is_bad = wear.is_bad(number);
+                let before = wear.is_last(number, erases.saturating_sub(1));
                 fail_if!(
-                    erases > limit || (erases == limit) != is_bad,
+                    wear.is_last(number, erases) != is_bad || !wear.tells_modes() && before,
                     "block {number} bears {limit} erases and had {erases}; bad: {is_bad}"
                 );
                 bad += u32::from(is_bad);

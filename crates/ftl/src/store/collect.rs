@@ -312,11 +312,14 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.erase(ended.block);
         let (block, erases) = (ended.block, plane_state.blocks.erase_count(ended.block));
         // Wear levelling leaves out blocks that are always in SLC mode.
-        let is_apart = ended.folds && !plane_state.lends();
+        let is_apart = ended.folds && plane_state.is_set_aside(ended.block);
         if let Some(leveller) = plane_state.leveller.as_mut().filter(|_| !is_apart) {
             leveller.erased(erases, ended.levels.then_some(ended.copied as usize));
         }
         let number = plane_state.first_block + block;
+        if let Some(wear) = self.wear.as_mut().filter(|_| ended.folds) {
+            wear.erased_in_slc(number);
+        }
         if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
             let (counters, packing) = (self.counters(), self.packing());
             if let Some(wear) = &mut self.wear {

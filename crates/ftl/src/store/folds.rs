@@ -8,7 +8,7 @@ use crate::blocks::BlockId;
 use crate::counters::digest;
 use crate::layout::PlaneId;
 use crate::placement::Class;
-use crate::slc::SlcBlocks;
+use crate::slc::{FoldOf, Lending};
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
 
@@ -16,7 +16,7 @@ impl<P: VictimPolicy> Plane<P> {
     /// Returns `true` if a write of `page` goes to the region as long as the region has room.
     #[inline]
     pub(crate) fn takes_in_slc(&self, page: u32) -> bool {
-        self.region.as_ref().is_some_and(|region| page < region.host_pages)
+        self.region.as_ref().is_some_and(|region| region.is_used && page < region.host_pages)
     }
 
     /// Returns the room that a write of the host finds in the region.
@@ -24,13 +24,11 @@ impl<P: VictimPolicy> Plane<P> {
     pub(crate) fn slc_room(&self) -> SlcRoom {
         let Some(region) = &self.region else { return SlcRoom::Direct };
         let open = self.open[usize::from(region.classes.slc)];
-        if !region.is_used {
-            SlcRoom::Direct
-        } else if open.is_some() {
+        if open.is_some() {
             SlcRoom::Pages(region.pages - open.next)
         } else if self.has_slc_block(region) {
             SlcRoom::Pages(region.pages)
-        } else if region.rule.waits && (!region.full.is_empty() || self.folds()) {
+        } else if region.rule.waits && (self.has_full_slc() || self.folds()) {
             SlcRoom::Waits
         } else {
             SlcRoom::Direct
@@ -39,18 +37,25 @@ impl<P: VictimPolicy> Plane<P> {
 
     /// Returns `true` if an erased block may be opened in SLC mode.
     fn has_slc_block(&self, region: &Region) -> bool {
-        match region.rule.blocks {
-            SlcBlocks::Static(_) => !region.erased.is_empty(),
-            SlcBlocks::Dynamic { keep, most } => {
-                let lent = region.full.len() as u64 + u64::from(self.folds());
-                self.pool.len() as u64 > u64::from(keep) && lent < u64::from(most)
-            }
+        if !region.erased.is_empty() {
+            return true;
         }
+        let Some(Lending { keep, most }) = region.rule.blocks.lending else { return false };
+        let folds = self.folds() && !self.folds_set_aside();
+        let lent = region.full_lent.len() as u64 + u64::from(folds);
+        self.pool.len() as u64 > u64::from(keep) && lent < u64::from(most)
     }
 
-    /// Returns `true` if the pool lends its blocks to an SLC region.
-    pub(super) fn lends(&self) -> bool {
-        self.region.as_ref().is_some_and(Region::lends)
+    /// Returns `true` if `block` is one of those that are never in normal mode.
+    #[inline]
+    pub(super) fn is_set_aside(&self, block: BlockId) -> bool {
+        self.region.as_ref().is_some_and(|region| region.is_set_aside(block))
+    }
+
+    /// Returns `true` if a fold is under way whose erase gives the pool nothing, because its block
+    /// is set aside for SLC mode.
+    pub(crate) fn folds_set_aside(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|it| it.folds && self.is_set_aside(it.block))
     }
 
     /// Returns `true` if `block` is in SLC mode.
@@ -66,22 +71,20 @@ impl<P: VictimPolicy> Plane<P> {
 
     /// Returns `true` if a block waits to be folded.
     pub(crate) fn has_full_slc(&self) -> bool {
-        self.region.as_ref().is_some_and(|region| !region.full.is_empty())
+        self.region.as_ref().is_some_and(|region| region.next_to_fold(FoldOf::Any).is_some())
     }
 
     /// Pages with current data in full SLC blocks.
     pub(crate) fn valid_in_full_slc(&self) -> u64 {
-        let full = self.region.iter().flat_map(|region| &region.full);
-        full.map(|&block| u64::from(self.blocks.valid(block))).sum()
+        let full = self.region.iter().flat_map(Region::all_full);
+        full.map(|block| u64::from(self.blocks.valid(block))).sum()
     }
 
-    /// Opens an erased block in SLC mode. Returns it.
+    /// Opens an erased block in SLC mode: one that is set aside or, if none is left, one that the
+    /// pool lends. Returns it.
     fn open_slc(&mut self) -> BlockId {
         let region = self.region.as_mut().expect("a plane with an SLC region");
-        let block = match region.rule.blocks {
-            SlcBlocks::Static(_) => region.erased.pop_front(),
-            SlcBlocks::Dynamic { .. } => self.pool.take(),
-        };
+        let block = region.erased.pop_front().or_else(|| self.pool.take());
         let block = block.expect("the region has room");
         region.in_slc[block as usize] = true;
         self.open[usize::from(region.classes.slc)] = Active::erased(block);
@@ -93,8 +96,11 @@ impl<P: VictimPolicy> Plane<P> {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         let open = &mut self.open[usize::from(region.classes.slc)];
         if open.next == region.pages {
-            region.full.push_back(open.block);
-            *open = Active::none(self.blocks.pages_per_block());
+            let block = std::mem::replace(open, Active::none(self.blocks.pages_per_block())).block;
+            match region.is_set_aside(block) {
+                true => region.full.push_back(block),
+                false => region.full_lent.push_back(block),
+            }
         }
     }
 
@@ -102,11 +108,11 @@ impl<P: VictimPolicy> Plane<P> {
     /// else to the erased blocks of the region.
     pub(super) fn give_back(&mut self, block: BlockId) {
         let region = self.region.as_mut().expect("a plane with an SLC region");
-        if region.lends() {
+        if region.is_set_aside(block) {
+            region.erased.push_back(block);
+        } else {
             region.in_slc[block as usize] = false;
             self.pool.put(block, self.blocks.erase_count(block));
-        } else {
-            region.erased.push_back(block);
         }
     }
 }
@@ -147,32 +153,33 @@ impl<P: VictimPolicy> PageStore<P> {
         plane_state.fruitless = 0;
     }
 
-    /// Returns `true` if a fold can begin in `plane`: a block waits for it, and its pages find
-    /// room, if need be in erased blocks beyond `low`.
+    /// Returns `true` if a fold can begin in `plane`: a block `of` this kind waits for it, and its
+    /// pages find room, if need be in erased blocks beyond `low`.
     ///
     /// A fold may have pages of each of the N classes of a placement. More than `low` erased blocks
     /// are enough: one for each class, and one more for the next victim.
-    pub(crate) fn can_fold(&self, plane: PlaneId, low: u32) -> bool {
+    pub(crate) fn can_fold(&self, plane: PlaneId, of: FoldOf, low: u32) -> bool {
         let plane_state = &self.planes[plane as usize];
         let Some(region) = &plane_state.region else { return false };
-        let Some(&oldest) = region.full.front() else { return false };
+        let Some(oldest) = region.next_to_fold(of) else { return false };
+        let is_lent = !region.is_set_aside(oldest);
         let valid = plane_state.blocks.valid(oldest);
         let erased = plane_state.pool.len();
         // The erase of a lent block gives this block back to the pool, unless it is worn out.
         match region.classes.folded {
             Some(folded) if valid <= plane_state.room(folded) => true,
-            Some(_) if region.lends() => erased > 0,
-            None if region.lends() => erased >= self.blocks_needed(plane, oldest, false),
+            Some(_) if is_lent => erased > 0,
+            None if is_lent => erased >= self.blocks_needed(plane, oldest, false),
             _ => valid == 0 || erased > low as usize,
         }
     }
 
-    /// Begins to fold the oldest full SLC block of `plane`. Returns it.
-    pub(crate) fn begin_fold(&mut self, plane: PlaneId) -> BlockId {
+    /// Begins to fold the next full SLC block of `plane` that is `of` this kind. Returns it.
+    pub(crate) fn begin_fold(&mut self, plane: PlaneId, of: FoldOf) -> BlockId {
         let plane_state = &mut self.planes[plane as usize];
         debug_assert!(plane_state.under_way.is_none(), "one collection a plane");
         let region = plane_state.region.as_mut().expect("a plane with an SLC region");
-        let block = region.full.pop_front().expect("a block waits to be folded");
+        let block = region.take_to_fold(of).expect("a block waits to be folded");
         plane_state.under_way = Some(UnderWay {
             block,
             levels: false,

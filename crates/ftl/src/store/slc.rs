@@ -6,7 +6,7 @@ use flashgc_base::snapshot::{Fault, State};
 
 use crate::blocks::BlockId;
 use crate::placement::Class;
-use crate::slc::{SlcBlocks, SlcRegion};
+use crate::slc::{FoldOf, SlcRegion};
 use flashgc_base::table::bytes_of;
 
 /// The classes of a region. Their numbers follow those of host writes and copies.
@@ -52,8 +52,10 @@ pub(crate) struct Region {
     /// For each block of the plane, `true` if it is in SLC mode.
     #[snapshot(table)]
     pub(super) in_slc: Vec<bool>,
-    /// Full SLC blocks, the oldest first.
+    /// Full blocks that are set aside, the oldest first.
     pub(super) full: VecDeque<BlockId>,
+    /// Full blocks that the pool has lent, the oldest first.
+    pub(super) full_lent: VecDeque<BlockId>,
     /// Erased blocks that were set aside.
     pub(super) erased: VecDeque<BlockId>,
 }
@@ -81,6 +83,7 @@ impl Region {
             host_pages: u32::MAX,
             in_slc: (0..blocks).map(|block| block >= first).collect(),
             full: VecDeque::new(),
+            full_lent: VecDeque::new(),
             erased: (first..blocks).collect(),
         }
     }
@@ -90,14 +93,32 @@ impl Region {
         bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
     }
 
-    /// Returns `true` if the pool lends its blocks to the region.
-    pub(crate) fn lends(&self) -> bool {
-        matches!(self.rule.blocks, SlcBlocks::Dynamic { .. })
-    }
-
     /// Blocks at the end of the plane that are never in normal mode.
     pub(super) fn set_aside(&self) -> u32 {
         self.rule.set_aside()
+    }
+
+    /// Returns `true` if `block` is one of those that are never in normal mode.
+    #[inline]
+    pub(super) fn is_set_aside(&self, block: BlockId) -> bool {
+        block as usize >= self.in_slc.len() - self.set_aside() as usize
+    }
+
+    /// The block that a fold takes next among those `of` a kind.
+    pub(super) fn next_to_fold(&self, of: FoldOf) -> Option<BlockId> {
+        let set_aside = self.full.front().filter(|_| of == FoldOf::Any);
+        self.full_lent.front().or(set_aside).copied()
+    }
+
+    /// Takes the block of [`Region::next_to_fold`].
+    pub(super) fn take_to_fold(&mut self, of: FoldOf) -> Option<BlockId> {
+        let lent = self.full_lent.pop_front();
+        if of == FoldOf::Any { lent.or_else(|| self.full.pop_front()) } else { lent }
+    }
+
+    /// The full blocks.
+    pub(super) fn all_full(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.full.iter().chain(&self.full_lent).copied()
     }
 
     /// Returns `true` if `block` is in SLC mode.
@@ -108,14 +129,20 @@ impl Region {
 
     /// Returns `true` if `block` waits in the region, full or erased.
     pub(super) fn holds(&self, block: BlockId) -> bool {
-        self.full.contains(&block) || self.erased.contains(&block)
+        self.all_full().chain(self.erased.iter().copied()).any(|held| held == block)
     }
 
     fn check(&self) -> Result<(), Fault> {
         let blocks = self.in_slc.len();
-        if self.full.iter().chain(&self.erased).all(|&block| (block as usize) < blocks) {
-            return Ok(());
+        let mut held = self.all_full().chain(self.erased.iter().copied());
+        if held.any(|block| block as usize >= blocks) {
+            return Err(Fault::new("an SLC region names a block that there is not"));
         }
-        Err(Fault::new("an SLC region names a block that there is not"))
+        if self.full_lent.iter().any(|&block| self.is_set_aside(block))
+            || self.full.iter().chain(&self.erased).any(|&block| !self.is_set_aside(block))
+        {
+            return Err(Fault::new("an SLC region takes a block that is set aside for a lent one"));
+        }
+        Ok(())
     }
 }

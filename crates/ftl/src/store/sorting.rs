@@ -489,7 +489,7 @@ impl Sorting {
         let Some(rule) = &self.rule else { return true };
         let reserved = self.copy_classes(&**rule);
         let takes_copies = |class| self.region.is_some() || rule.takes_copies(class);
-        let gives_none = plane.folds() && !plane.lends();
+        let gives_none = plane.folds_set_aside();
         if plane.pool.len() >= reserved + usize::from(gives_none) || !takes_copies(class) {
             return true;
         }

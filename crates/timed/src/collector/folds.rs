@@ -1,6 +1,6 @@
 //! Folds: collections of the oldest block of a plane's SLC region.
 
-use flashgc_ftl::FoldsSlc;
+use flashgc_ftl::{FoldOf, Stepwise};
 
 use super::Collector;
 use super::moves::Collection;
@@ -21,43 +21,66 @@ pub enum Goal {
 impl Collector {
     /// Begins a fold in `plane`, if a fold serves the goal. Returns `true` if a fold has begun.
     ///
-    /// If the SLC region has its own blocks, a fold adds no block to the pool. Such folds are made
-    /// only for a write that waits for the region, and in idle time. If the region borrows blocks
-    /// of the pool, a fold gives one back; such folds go before other collections. If the pool has
-    /// no block for the pages of a fold, another collection must come first.
+    /// The fold of a lent block gives the pool a block, so it goes before other collections. The
+    /// fold of a block that is set aside gives it none: such folds are made only for a write that
+    /// waits for the region, beside writes to normal blocks if folds are paced, and in idle time. If
+    /// the pool has no block for the pages of a fold, another collection must come first.
     pub(super) fn begin_fold<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
         plane: u32,
         goal: Goal,
     ) -> bool {
+        let is_beside = goal == Goal::Write && self.folds_beside(&*shared.map, plane);
         let (Some(counts), Some(slc)) = (&mut shared.slc, shared.map.slc_mut()) else {
             return false;
         };
-        let serves = match goal {
-            Goal::Idle => true,
-            Goal::Write => slc.lends() || slc.waits_for_fold(plane),
-            Goal::Blocks => slc.lends(),
+        let of = match goal {
+            Goal::Idle => FoldOf::Any,
+            Goal::Write if is_beside || slc.waits_for_fold(plane) => FoldOf::Any,
+            Goal::Write | Goal::Blocks => FoldOf::Lent,
         };
-        if !serves || !slc.can_fold(plane, self.rules.low) {
+        if !slc.can_fold(plane, of, self.rules.low) {
             return false;
         }
-        slc.begin_fold(plane);
+        slc.begin_fold(plane, of);
         counts.folds += 1;
         counts.idle_folds += u64::from(goal == Goal::Idle);
         true
     }
 
+    /// Returns `true` if a paced fold of any block of `plane` can begin beside writes of the host to
+    /// normal blocks. If there are few erased blocks, only a lent block can be folded: another would
+    /// take erased blocks and give none.
+    pub(super) fn folds_beside(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        let of = || if self.is_low(map, plane) { FoldOf::Lent } else { FoldOf::Any };
+        self.pace.is_some()
+            && map.slc().is_some_and(|slc| slc.can_fold(plane, of(), self.rules.low))
+    }
+
+    /// Returns `true` if the collection of `die` is a paced fold.
+    pub(super) fn is_paced_fold(&self, die: u32) -> bool {
+        self.pace.is_some() && self.on(die).is_some_and(|collection| collection.folds)
+    }
+
+    /// Returns `true` if the pace of folds lets one more page of the host go on `die`: no paced fold is
+    /// under way there, or it has copied its pages for that one. The fold of a lent block lets no more
+    /// pages go than its erase makes room for, so it costs no erased block.
+    #[inline]
+    pub(super) fn keeps_pace(&self, map: &dyn Stepwise, die: u32) -> bool {
+        let Some(pace) = self.pace else { return true };
+        self.on(die).is_none_or(|fold| {
+            let pages = f64::from(fold.let_through + 1);
+            !fold.folds
+                || pages * pace <= f64::from(fold.copied)
+                    && (!fold.gives_block || self.is_paid(map, fold))
+        })
+    }
+
     /// Returns `true` if another collection follows in `plane` at once after `ended`, as its unit still
-    /// has too few erased blocks. After a fold this is so only if folds give blocks to the pool.
-    pub(super) fn goes_on<O: Observer>(
-        &self,
-        shared: &Shared<O>,
-        ended: &Collection,
-        plane: u32,
-    ) -> bool {
-        let gives_blocks = !ended.folds || shared.map.slc().is_some_and(FoldsSlc::lends);
-        gives_blocks && self.is_short(&*shared.map, self.units.of_plane(plane))
+    /// has too few erased blocks. After a fold that gave the pool no block none does.
+    pub(super) fn goes_on(&self, map: &dyn Stepwise, ended: &Collection, plane: u32) -> bool {
+        ended.gives_block && self.is_short(map, self.units.of_plane(plane))
     }
 
     /// Returns `true` if an idle die has something to collect or to fold in a plane.
@@ -65,7 +88,7 @@ impl Collector {
         let map = &*shared.map;
         let folds = map.slc().is_some_and(|slc| {
             slc.has_full(plane)
-                && (slc.can_fold(plane, self.rules.low)
+                && (slc.can_fold(plane, FoldOf::Any, self.rules.low)
                     || map.reclaimable_pages(plane) >= u64::from(self.pages_per_block))
         });
         folds || self.is_worth_idling(map, self.units.of_plane(plane))

@@ -8,6 +8,7 @@
 
 use flashgc_base::snapshot::Value;
 use flashgc_drive::error::DriveError;
+use flashgc_ftl::FoldOf;
 use flashgc_ftl::stepwise::Move;
 
 use super::moves::{Collection, Point, Step};
@@ -66,7 +67,8 @@ impl Collector {
                 Goal::Idle => self.is_worth_idling(map, self.units.of_plane(plane)),
                 _ => self.is_low(map, plane) || unfinished.contains(&plane),
             };
-            let folds = map.slc().is_some_and(|slc| slc.lends() && slc.has_full(plane));
+            let folds =
+                map.slc().is_some_and(|slc| slc.can_fold(plane, FoldOf::Lent, self.rules.low));
             if !wants || folds || map.reclaimable_pages(plane) == 0 {
                 continue;
             }

@@ -43,6 +43,10 @@ pub struct Begun {
 pub struct Collector {
     #[snapshot(skip)]
     rules: Collecting,
+    /// The pages that a fold of the SLC region copies for each page of the host on its die;
+    /// `None` if folds go on as other collections do.
+    #[snapshot(skip)]
+    pace: Option<f64>,
     /// `true` if superblocks join several dies.
     #[snapshot(skip)]
     is_wide: bool,
@@ -84,6 +88,7 @@ impl Collector {
         let members = if joins { settings.hardware.all_planes() } else { 0 };
         Self {
             rules: settings.collecting,
+            pace: settings.slc.and_then(|slc| slc.pace),
             is_wide: settings.hardware.members.dies > 1,
             may_hold: holds_unit && preemption == Preemption::None && spans_dies,
             pages_per_block: geometry.pages_per_block(),
@@ -150,8 +155,9 @@ impl Collector {
         self.counts.started += 1;
         self.counts.idle += u64::from(idle);
         debug_assert!(!self.is_under_way(die), "a die has one collection at a time");
-        self.under_way[die as usize] =
-            Some(Collection { folds, idle, ..Collection::new(number, plane, shared.ops.sent()) });
+        let gives_block = !shared.map.slc().is_some_and(|slc| slc.folds_set_aside(plane));
+        let new = Collection::new(number, plane, shared.ops.sent());
+        self.under_way[die as usize] = Some(Collection { folds, gives_block, idle, ..new });
         self.units.begin(unit, die);
         let now = shared.clock.now();
         self.tell(shared, die, number, true);
@@ -186,6 +192,9 @@ impl Collector {
         let ended = self.under_way[die as usize].take().expect("a collection is under way");
         debug_assert!(ended.point == Point::Erasing);
         let block = shared.map.erase(ended.plane);
+        if let Some(counts) = shared.slc.as_mut().filter(|_| ended.folds) {
+            counts.erases += 1;
+        }
         shared.observer.erased(block);
         let now = shared.clock.now();
         self.tell(shared, die, ended.number, false);
@@ -206,7 +215,7 @@ impl Collector {
         for plane in std::iter::once(ended.plane).chain(others) {
             let goes_on = match ended.idle {
                 true => rests && self.is_worth_resting(shared, plane),
-                false => self.goes_on(shared, &ended, plane),
+                false => self.goes_on(&*shared.map, &ended, plane),
             };
             if !goes_on {
                 let unit = self.units.of_plane(plane);

@@ -53,13 +53,16 @@ pub struct Collection {
     pub mark: u64,
     /// `true` if its victim is an SLC block.
     pub folds: bool,
+    /// `true` if its erase gives the pool a block; `false` if the victim is set aside for SLC mode.
+    pub gives_block: bool,
     /// `true` if the collection began because its die was idle.
     pub idle: bool,
     /// `true` if the host must wait until the erase, as an urgent write needs a block (state S3).
     pub urgent: bool,
     /// The number of pages that the collection has programmed.
     pub copied: u32,
-    /// The number of host pages written since the collection began; 0 without write pacing.
+    /// The number of writes of the host served since the collection began; 0 without write pacing
+    /// and a pace of folds.
     pub let_through: u32,
 }
 
@@ -79,6 +82,7 @@ impl Collection {
             gave_way: false,
             mark,
             folds: false,
+            gives_block: true,
             idle: false,
             urgent: false,
             copied: 0,
@@ -119,7 +123,7 @@ impl Collector {
     #[inline(never)]
     fn pause_of(&mut self, die: u32) -> Option<u64> {
         let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
-        let gives_way = self.gives_way();
+        let gives_way = self.gives_way(die);
         let collection = self.collection(die);
         if search_ns > 0 && !std::mem::replace(&mut collection.searched, true) {
             return Some(search_ns);
@@ -128,9 +132,10 @@ impl Collector {
         polls.then_some(poll_ns)
     }
 
-    /// Returns `true` if operations of the host may go first at preemption points.
-    pub fn gives_way(&self) -> bool {
-        self.rules.preemption != Preemption::None
+    /// Returns `true` if operations of the host may go first at preemption points of the collection
+    /// of `die`.
+    pub fn gives_way(&self, die: u32) -> bool {
+        self.rules.preemption != Preemption::None || self.is_paced_fold(die)
     }
 
     /// Returns `true` if operations of the host may overlap with those of the collection of `die`:

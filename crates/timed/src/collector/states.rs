@@ -13,6 +13,8 @@
 //! of the victim becomes invalid meanwhile, there is one copy less and one page more for the host.
 //! The collection does not wait for the host. If it works on several planes, `b` and `v` are sums over
 //! their victims, and the host's pages go in groups of one for each plane until all copies are made.
+//!
+//! Folds of the SLC region may have a pace of their own (`folds.rs`), which then holds for them instead.
 
 use flashgc_base::snapshot::Value;
 use flashgc_ftl::Stepwise;
@@ -116,10 +118,14 @@ impl Collector {
     /// for this write.
     #[inline]
     fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
+        if room.is_open && room.folds && self.may_begin(plane) && self.folds_beside(map, plane) {
+            return true;
+        }
         if room.pages > 0 && room.is_open {
             return false;
         }
-        self.may_begin(plane) && (room.folds || self.is_low(map, plane) || room.pages > 0)
+        let waits = room.folds && !room.is_open;
+        self.may_begin(plane) && (waits || self.is_low(map, plane) || room.pages > 0)
     }
 
     /// Returns `true` if the blocks allow a waiting write, TRIM or flush to go now: there is a page
@@ -137,10 +143,23 @@ impl Collector {
     /// Returns the answer of [`Collector::lets_go`] for `op`, a write. `room` is the room in the
     /// plane for this write.
     pub fn lets_go_to<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, room: Room) -> bool {
+        let plane = shared.ops[op].plane;
+        self.has_made_room(&*shared.map, plane) && self.has_block_for(shared, op, room)
+    }
+
+    /// Returns `true` if `op`, a write that waits, may be programmed together with one that goes
+    /// before the next step of a paced fold. The pace lets it join without looking at it, and then counts
+    /// it: the fold copies its pages for both before the next program.
+    pub fn lets_join<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, room: Room) -> bool {
+        let plane = shared.ops[op].plane;
+        let is_paced = self.is_paced_fold(self.units.die_of(plane));
+        (is_paced || self.has_made_room(&*shared.map, plane))
+            && self.has_block_for(shared, op, room)
+    }
+
+    /// Returns the answer of [`Collector::lets_go_to`] for a write that no pace holds back.
+    fn has_block_for<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, room: Room) -> bool {
         let PageOp { plane, urgent, .. } = shared.ops[op];
-        if !self.has_made_room(&*shared.map, plane) {
-            return false;
-        }
         let collects = self.collects_for(&*shared.map, plane, room);
         self.answer = (op, collects);
         if collects {
@@ -218,7 +237,8 @@ impl Collector {
         }
         let PageOp { page, plane, .. } = shared.ops[head];
         let room = shared.map.host_room(page, plane);
-        let before = if room.is_open { u64::MAX } else { self.on(die)?.mark };
+        let waits = !room.is_open || !self.keeps_pace(&*shared.map, die);
+        let before = if waits { self.on(die)?.mark } else { u64::MAX };
         Some(Through { before, write: Some((head, room)) })
     }
 
@@ -269,19 +289,19 @@ impl Collector {
         waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
     }
 
-    /// Returns `true` if write pacing allows one more page of the host on the die of `plane`: no
-    /// collection is under way there, or the collection has made room for the page.
+    /// Returns `true` if write pacing and the pace of folds allow one more page of the host on the
+    /// die of `plane`: no collection is under way there, or the collection has made room for the page.
     #[inline]
     fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
-        if !self.rules.paces_writes {
-            return true;
+        let die = self.units.die_of(plane);
+        if self.is_paced_fold(die) || !self.rules.paces_writes {
+            return self.keeps_pace(map, die);
         }
-        let collection = self.on(self.units.die_of(plane));
-        collection.is_none_or(|collection| self.is_paid(map, collection))
+        self.on(die).is_none_or(|collection| self.is_paid(map, collection))
     }
 
     /// Returns `true` if a collection has made room for one more page, by the rule of write pacing.
-    fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
+    pub(super) fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
         let &Collection { plane, planes, copied, let_through, .. } = collection;
         let left_of = |plane: u32| {
             let victim = map.victim(plane).expect("a collection has a victim until it ends");
@@ -301,8 +321,8 @@ impl Collector {
 
     /// Counts a served write for the pacing of the collection of its die, if there is one.
     #[inline]
-    fn count_let_through(&mut self, op: &PageOp) {
-        if !self.rules.paces_writes || !op.writes() {
+    pub fn count_let_through(&mut self, op: &PageOp) {
+        if !(self.rules.paces_writes || self.pace.is_some()) || !op.writes() {
             return;
         }
         let die = self.units.die_of(op.plane);

@@ -1,5 +1,7 @@
 //! The counts of a timed drive.
 
+use std::fmt;
+
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 
@@ -60,7 +62,7 @@ pub struct Joined {
 }
 
 /// The counts of an SLC region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Counts, Value)]
 pub struct SlcCounts {
     /// The pages that the host wrote into the region.
     #[counts(words = "pages written")]
@@ -80,6 +82,31 @@ pub struct SlcCounts {
     /// The pages that the host read from the cells of the region.
     #[counts(words = "pages read")]
     pub reads: u64,
+    /// The pages programmed in normal blocks: pages of the host, of folds and of other collections.
+    /// Those of the region are the pages that the host wrote into it.
+    #[counts(words = "")]
+    pub normal_pages: u64,
+    /// The erases of blocks in SLC mode.
+    #[counts(words = "")]
+    pub erases: u64,
+    /// The erases of blocks in normal mode.
+    #[counts(words = "")]
+    pub normal_erases: u64,
+}
+
+/// Leaves out the counts that follow from others and from those of the drive, because results have a
+/// digest of this text.
+impl fmt::Debug for SlcCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlcCounts")
+            .field("host_pages", &self.host_pages)
+            .field("direct_pages", &self.direct_pages)
+            .field("folded_pages", &self.folded_pages)
+            .field("folds", &self.folds)
+            .field("idle_folds", &self.idle_folds)
+            .field("reads", &self.reads)
+            .finish()
+    }
 }
 
 /// The counts of a timed drive since it was made.

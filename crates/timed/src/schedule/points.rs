@@ -25,7 +25,7 @@ impl Scheduler {
             self.flash.begin_cells(&mut shared.clock, die, Job::Poll, length);
             return Ok(true);
         }
-        if !self.collector.gives_way() {
+        if !self.collector.gives_way(die) {
             return self.go_on(shared, die);
         }
         if self.is_at(die, Point::A) {

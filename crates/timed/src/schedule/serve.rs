@@ -377,7 +377,7 @@ impl Scheduler {
                         before == NONE
                             && !self.waiting.read_before(&shared.ops, die, op)
                             && !self.needs_collection(shared, op)
-                            && self.collector.lets_go(shared, op)
+                            && self.may_join(shared, first, op)
                     }
                 };
             if !fits {
@@ -400,6 +400,19 @@ impl Scheduler {
             last = op;
         }
         Ok(units)
+    }
+}
+
+impl Scheduler {
+    /// Returns `true` if the blocks allow the write `op` to be programmed together with `first`. Cells
+    /// that hold one bit and others are not programmed together, as their times differ.
+    fn may_join<O: Observer>(&mut self, shared: &mut Shared<O>, first: u32, op: u32) -> bool {
+        if shared.slc.is_none() || shared.ops[op].takes_no_page() {
+            return self.collector.lets_go(shared, op);
+        }
+        let PageOp { plane, page, .. } = shared.ops[op];
+        let room = shared.map.host_room(page, plane);
+        room.in_slc == shared.ops[first].in_slc && self.collector.lets_join(shared, op, room)
     }
 }
 

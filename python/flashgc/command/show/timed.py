@@ -32,7 +32,7 @@ from flashgc.units import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from flashgc._documents import Scalar
     from flashgc.results import (
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         PowerLimit,
         Rank,
         Result,
+        Slc,
         Steadiness,
         Timing,
         Worst,
@@ -197,7 +198,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     if timing.failures is not None:
         yield "failed reads", ", ".join(in_words(timing.failures)) or "none"
     if timing.slc is not None:
-        yield "SLC region", ", ".join(in_words(timing.slc)) or "not used"
+        yield "SLC region", ", ".join([*in_words(timing.slc), *_by_mode(timing.slc)]) or "not used"
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from counted.rows(result)
@@ -206,6 +207,20 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)
     yield from hosts.rows(result)
+
+
+def _by_mode(slc: Slc) -> Iterator[str]:
+    """The programs for a page of the host in cells of each kind, and the erases in each mode."""
+    if pages := slc.host_pages + slc.direct_pages:
+        yield (
+            f"amplification {slc.host_pages / pages:.4f} in its cells and "
+            f"{slc.normal_pages / pages:.4f} in others"
+        )
+    if slc.erases or slc.normal_erases:
+        yield (
+            f"{format_count(slc.erases)} erases of its blocks and "
+            f"{format_count(slc.normal_erases)} of others"
+        )
 
 
 def _power(power: PowerLimit) -> str:

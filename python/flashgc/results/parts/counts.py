@@ -225,6 +225,13 @@ class Slc:
     idle_folds: int
     #: The pages that the host read from the cells of the region.
     reads: int
+    #: The pages programmed in normal blocks: pages of the host, of folds and of other collections.
+    #: Those of the region are the pages that the host wrote into it.
+    normal_pages: int
+    #: The erases of blocks in SLC mode.
+    erases: int
+    #: The erases of blocks in normal mode.
+    normal_erases: int
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ impl Scheduler {
             return Ok(true);
         }
         let now = shared.now();
-        let is_held = self.collector.is_under_way(plane) && !self.collector.gives_way();
+        let is_held = self.collector.is_under_way(plane) && !self.collector.gives_way(plane);
         if is_held || !self.collector.lets_go(shared, op) {
             self.superblocks().filling[plane as usize].blocked_since.get_or_insert(now);
             return Ok(false);

@@ -407,7 +407,7 @@ impl Scheduler {
     ) -> bool {
         let line = &self.superblocks().lines[die as usize];
         let waits = !line.erases.is_empty() && !line.programs_before_erase();
-        if !self.collector.gives_way() || waits && matches!(wanted, Wanted::Program) {
+        if !self.collector.gives_way(die) || waits && matches!(wanted, Wanted::Program) {
             return false;
         }
         let head = self.waiting.oldest_write(die);
