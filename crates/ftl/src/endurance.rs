@@ -115,7 +115,7 @@ impl Endurance {
     }
 
     /// The limits of `blocks` blocks in erases, each at least 1.
-    pub(crate) fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
+    pub fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
         (0..blocks).map(|_| self.limit(rng)).collect()
     }
 

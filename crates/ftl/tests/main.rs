@@ -20,6 +20,7 @@ mod placement;
 mod reference;
 mod schemes;
 mod slc;
+mod smaller;
 mod steady;
 mod stepwise;
 mod told;

@@ -222,17 +222,17 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     ];
     let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
-        (46_320, 0xdadce7adc8230adf),
-        (54_052, 0x7e7752b68d2a12af),
-        (62_738, 0xe9c0203f44c0f385),
-        (153_758, 0x36b3342488e90855),
-        (57_985, 0x1003418ffc2db07b),
-        (115_603, 0xbbc96b295de7efa8),
-        (119_911, 0x01dbad957ef67b68),
-        (120_871, 0x29aea9c623127da7),
-        (119_439, 0xa962369a49fcbee7),
+        (46_321, 0x8fca72e62d9b728f),
+        (54_053, 0xb65c11b2b2a69b55),
+        (62_755, 0x32b6013d70ebe3c8),
+        (153_759, 0x225e16b832eb3912),
+        (57_986, 0xdf8a4aab02772f39),
+        (115_604, 0xffc58052e14e3fcf),
+        (119_912, 0xdd81046054cdfc31),
+        (120_872, 0x4e670501bb197b27),
+        (119_440, 0x8cfe0d745b2191b5),
     ];
-    assert_eq!((FORMAT, digests), (29, recorded));
+    assert_eq!((FORMAT, digests), (31, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

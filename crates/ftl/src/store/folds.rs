@@ -104,7 +104,7 @@ impl<P: VictimPolicy> Plane<P> {
         let region = self.region.as_mut().expect("a plane with an SLC region");
         if region.lends() {
             region.in_slc[block as usize] = false;
-            self.pool.put(block, self.blocks.erase_count(block));
+            self.give_to_pool(block);
         } else {
             region.erased.push_back(block);
         }
@@ -162,7 +162,7 @@ impl<P: VictimPolicy> PageStore<P> {
         match region.classes.folded {
             Some(folded) if valid <= plane_state.room(folded) => true,
             Some(_) if region.lends() => erased > 0,
-            None if region.lends() => erased >= self.blocks_needed(plane, oldest, false),
+            None if region.lends() => self.finds_room(plane, oldest, false),
             _ => valid == 0 || erased > low as usize,
         }
     }

@@ -283,9 +283,10 @@ impl Collector {
     fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
         let &Collection { plane, copied, let_through, .. } = collection;
         let victim = map.victim(plane).expect("a collection has a victim until it ends");
-        let left = map.blocks(plane).valid(victim % self.blocks_per_plane);
-        let [size, copied, left, written] =
-            [self.pages_per_block, copied, left, let_through].map(u64::from);
+        let (blocks, victim) = (map.blocks(plane), victim % self.blocks_per_plane);
+        let left = blocks.live(victim);
+        let size = self.pages_per_block - blocks.lost(victim);
+        let [size, copied, left, written] = [size, copied, left, let_through].map(u64::from);
         let valid = copied + left;
         (written + 1) * (valid + 1) <= (copied + 1) * (size - valid)
     }

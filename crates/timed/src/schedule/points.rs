@@ -110,8 +110,11 @@ impl Scheduler {
                 passes.is_full(collection.site);
             }
             self.follow_with_passes(shared, die, Job::CopyWrite);
-            let Shared { clock, ops, .. } = shared;
-            let units = self.units_per_program.into();
+            let units = match self.collector.on(die).filter(|_| shared.shrinks) {
+                Some(collection) => shared.units_of_program(collection.site),
+                None => self.units_per_program,
+            };
+            let (Shared { clock, ops, .. }, units) = (shared, units.into());
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
             let Shared { clock, ops, .. } = shared;
