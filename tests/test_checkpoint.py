@@ -44,6 +44,14 @@ RUNS = {
     "--endurance normal:mean=400,cv=0.2 --workload zipf:theta=1,read=0.3 "
     "--slc static:blocks=16,after=2ms --slc-times read=25us,program=200us,erase=2ms "
     "--arrivals poisson:rate=900 --requests 70_000",
+    "smaller": "--blocks 1024 --pages-per-block 32 --superblock dies=4,planes=1 --parity 1/4 "
+    "--bad-blocks shrink --endurance normal:mean=300,cv=0.3 --frontier pool --spare 30% "
+    "--until system-failure --runs 2",
+    "smaller timed": "--drive timed --channels 2 --dies 2 --planes 2 --blocks 1024 "
+    "--pages-per-block 32 --superblock dies=4,planes=2 --bad-blocks shrink --spare 35% "
+    "--endurance normal:mean=60,cv=0.3 --page-size 8KiB --mapping-unit 4KiB --victim greedy "
+    "--times read=60us,program=700us,erase=3.5ms,transfer=10us "
+    "--arrivals closed:threads=16 --warmup 30x --requests 100_000",
     "overwrites": "--drive timed --blocks 1024 --device slc --workload zipf:theta=1,read=0.3 "
     "--striping dynamic --write-cache 64 --serial-overwrites yes --queue-depth 32 "
     "--arrivals closed:threads=64 --requests 100_000",

@@ -154,3 +154,70 @@ def test_results_of_drives_that_live_for_ever_have_no_life(command: Command) -> 
     assert (document["lifetime"], document["busy"]) == (None, None)
     assert document["wear"]["mean"] > 0
     assert flashgc.run(writes="3x", **DRIVE).lifetime is None
+
+
+#: Superblocks of 16 blocks, each on its own die, which bear 100 erases with a deviation of 20.
+MORTAL = {
+    "superblock": "dies=16,planes=1", "blocks": 16 * 128, "pages_per_block": 16, "spare": 0.25,
+    "frontier": "pool:low=2", "endurance": "normal:mean=100,cv=0.2", "until": "system-failure",
+    "warmup": "0", "victim": "greedy",
+}  # fmt: skip
+
+
+def test_superblocks_that_go_on_without_bad_blocks_make_a_drive_live_longer(
+    command: Command,
+) -> None:
+    retire, shrink = (
+        flashgc.run("uniform", bad_blocks=fate, **MORTAL).lifetime for fate in ("retire", "shrink")
+    )
+    assert retire is not None
+    assert shrink is not None
+    assert retire.system_failure is not None
+    assert shrink.system_failure is not None
+    # The first block goes bad at the same moment. Then its superblock is lost, or one block of it.
+    assert retire.first_failure is not None
+    assert shrink.first_failure is not None
+    assert retire.first_failure.host_pages == shrink.first_failure.host_pages
+    assert shrink.system_failure.drive_writes > 1.1 * retire.system_failure.drive_writes
+    assert (retire.smaller_superblocks, retire.lost_pages) == (None, None)
+    # The drive bears the loss of 128 superblocks, less those that its data and the frontier fill.
+    assert shrink.reserve_blocks == 128 - 96 - 4
+    assert shrink.smaller_superblocks is not None
+    assert shrink.lost_pages is not None
+    assert shrink.lost_pages % 16 == 0
+    lost = shrink.lost_pages + 256 * shrink.system_failure.bad_blocks
+    assert 28 * 256 < lost <= 29 * 256
+    typed = [f"--{key.replace('_', '-')}={value}" for key, value in MORTAL.items()]
+    shown = command("run", *typed, "--workload", "uniform", "--bad-blocks", "shrink").stdout
+    assert f"smaller         {shrink.smaller_superblocks:.0f} superblocks at the end, " in shown
+
+
+def test_parity_takes_turns_among_the_dies_that_are_left() -> None:
+    striped = MORTAL | {"parity": "1/16", "bad_blocks": "shrink:least=75%"}
+    result = flashgc.run("uniform", **striped)
+    plain = flashgc.run("uniform", **striped | {"bad_blocks": "retire"})
+    with_parity = [
+        one.write_amplification_with_parity / one.write_amplification for one in (result, plain)
+    ]
+    assert with_parity[1] == pytest.approx(16 / 15)
+    # A smaller superblock has a program of parity for fewer of data: at most one for 11 of them.
+    assert 16 / 15 < with_parity[0] < 12 / 11
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"endurance": None}, "bad_blocks shrink needs endurance"),
+        ({"superblock": "plane"}, "bad_blocks shrink needs superblocks"),
+        ({"until": "first-failure"}, "the run ends with the first bad block"),
+        ({"times": "read=60us,program=700us,erase=3.5ms"}, "on a drive without a clock"),
+        ({"bad_blocks": "shrink:least=20%"}, "expected 50% to 100%"),
+    ],
+)
+def test_what_does_not_go_with_smaller_superblocks_is_said(
+    options: dict[str, object], message: str
+) -> None:
+    if options.get("endurance", "") is None:
+        options = {**options, "until": None}
+    with pytest.raises(flashgc.ConfigError, match=message):
+        flashgc.run("uniform", **MORTAL | {"bad_blocks": "shrink"} | options)

@@ -29,7 +29,10 @@ class Blocks:
 
     @property
     def valid(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """Number of live pages of every block; 2^30 is added if it may not be picked."""
+        """Number of live pages of every block, and of those that a smaller superblock has lost.
+
+        2^30 is added if the block may not be picked.
+        """
 
     @property
     def counts(self) -> memoryview:

@@ -372,6 +372,12 @@ class RunKeywords(Keywords, total=False):
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]
     """
+    bad_blocks: str | None
+    """Fate of a superblock with a bad block: retire, shrink. With retire, it retires with the first
+    of its blocks. With shrink, it goes on with its other blocks, as long as it has the share
+    least=50% of its pages. A bad plane leaves its die, or with parity the die leaves. For example
+    shrink:least=75%. [default: retire]
+    """
     overprovision: float | str | None
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""
     slc: str | None
@@ -461,6 +467,12 @@ class CompareKeywords(Keywords, total=False):
     spare: float | str | Sequence[float | str] | None
     """Spare factor 1 - U/N: the share of the physical space beyond the logical capacity. For
     example 7%. [default: 10%]
+    """
+    bad_blocks: str | Sequence[str] | None
+    """Fate of a superblock with a bad block: retire, shrink. With retire, it retires with the first
+    of its blocks. With shrink, it goes on with its other blocks, as long as it has the share
+    least=50% of its pages. A bad plane leaves its die, or with parity the die leaves. For example
+    shrink:least=75%. [default: retire]
     """
     overprovision: float | str | Sequence[float | str] | None
     """Over-provisioning (N - U)/U, instead of spare. For example 28%."""

@@ -57,6 +57,7 @@ FEATURES: tuple[Options, ...] = (
     {"scale": "1/2", "blocks": "128", "pages_per_block": "512"},
     {"wear_levelling": "static:threshold=50,interval=10"},
     {"endurance": "1000"},
+    {"bad_blocks": "shrink", "endurance": "1000", "superblock": "dies=4,planes=1"},
     {"host_cache": "page-cache:size=64KiB"},
     {"hints": "perfect", "host_cache": "page-cache:size=64KiB"},
     {"hints": "oracle", "host_cache": "page-cache:size=64KiB"},

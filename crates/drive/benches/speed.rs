@@ -222,6 +222,7 @@ fn engine(
         streams: placement.needs_streams(),
         buffer: PageBuffer::default(),
         blocks_together: 1,
+        shrinking: None,
         allocation: Allocation::default(),
         levelling: None,
         slc: None,

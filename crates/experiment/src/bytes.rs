@@ -72,6 +72,7 @@ impl Bytes {
         commands: &HostCommands,
         packing: Option<Packing>,
         (unit, stripe): (u32, Option<u32>),
+        skipped: u64,
     ) -> Self {
         let all = Written::new(counters, *commands, packing).since(&Written::default(), unit);
         let bytes = |pages: u64| pages * u64::from(unit);
@@ -82,7 +83,8 @@ impl Bytes {
             padding: bytes(packing.map_or(0, |packing| packing.padding)),
             copies: bytes(counters.copied_pages),
             programmed: all.programmed_bytes,
-            parity: stripe.map_or(0, |parts| all.programmed_bytes / u64::from(parts - 1)),
+            parity: stripe
+                .map_or(0, |parts| (all.programmed_bytes + bytes(skipped)) / u64::from(parts - 1)),
         }
     }
 }

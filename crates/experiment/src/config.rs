@@ -13,7 +13,7 @@ use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
     Allocation, Counters, ExternalPlacement, Fill, Frontier, FtlError, Geometry, Handles, Layout,
     Levelling, Lifespan, Mapping, Members, Packing, PageBuffer, PlacementSpec, PlaneLayout,
-    Stepwise, Translation, Victim,
+    Shrinking, Stepwise, Translation, Victim,
 };
 use flashgc_host::{HostSpec, HostWatch};
 use flashgc_timed::Settings;
@@ -75,6 +75,8 @@ pub struct Resolved {
     pub swap: Option<SwapSpec>,
     pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
+    /// The rule by which superblocks go on without their bad blocks; `None` if they retire.
+    pub(crate) shrinking: Option<Shrinking>,
     /// The victim policy; `None` if the mapping has its own way to choose victims.
     pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
@@ -204,15 +206,18 @@ impl Resolved {
             buffer: self.buffer,
             blocks_together: self.config.blocks_together(),
             slc: self.timed.as_ref().and_then(|it| it.settings.slc).map(|slc| slc.region),
+            shrinking: self.shrinking,
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),
         }
     }
 
-    /// Returns the times of the flash, with those of pages of several planes if it has some.
+    /// Returns the times of the flash, with those of pages of several planes if it has some. `None`, too, if
+    /// superblocks shrink: the times are those of the operations on whole ones.
     pub(crate) fn busy_times(&self) -> Option<Times> {
-        self.times.map(|times| times.together(self.config.members().1))
+        let times = self.times.filter(|_| self.shrinking.is_none());
+        times.map(|times| times.together(self.config.members().1))
     }
 
     /// Returns the operations that these counts stand for.

@@ -66,14 +66,17 @@ pub struct InPages {
 
 impl InPages {
     /// Converts write amplification and half its interval from bytes to mapping units.
-    /// `stripe` has the number of parts of a stripe, one of which is parity.
+    /// `stripe` has the number of parts of a stripe, one of which is parity. Parity covers the pages that
+    /// superblocks have lost, too: their share is `skipped` of the pages programmed.
     pub(crate) fn new(
         amplification: f64,
         half: Option<f64>,
         bytes: &Bytes,
         stripe: Option<u32>,
+        skipped: f64,
     ) -> Self {
-        let with_parity = |parts: u32| amplification * f64::from(parts) / f64::from(parts - 1);
+        let with_parity =
+            |parts: u32| amplification * (f64::from(parts) + skipped) / f64::from(parts - 1);
         let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
         let in_units = |figure: f64| figure * bytes.host as f64 / units as f64;
         Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
-use flashgc_ftl::{Cause, Moment};
+use flashgc_ftl::{Cause, Moment, Shrunk};
 use flashgc_timed::{
     CollectionResult, FailureCounts, Joined, Meter, Overload, PowerCounts, SlcCounts, Totals,
     Utilisation,
@@ -45,6 +45,8 @@ pub(crate) struct Finished {
     pub(crate) tally: Vec<(u32, u64)>,
     /// The moments of the drive's life; `None` if blocks do not wear out.
     pub(crate) life: Option<Life>,
+    /// The smaller superblocks at the end; `None` if superblocks retire with their first bad block.
+    pub(crate) shrunk: Option<Shrunk>,
     /// For each bad block, the host pages written when it wore out.
     pub(crate) failures: Vec<u64>,
     /// The wear of the blocks after each interval.

@@ -7,14 +7,15 @@
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::extent::{INTERVALS, Length, Plan, Warmup};
 use flashgc_drive::settling::{Doubling, FIRST_LOOK, PRECISION};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
-    Allocation, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry, Levelling,
-    Lifespan, Mapping, PlacementSpec, Scheme, Victim, VictimSpec,
+    Allocation, BadBlocks, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry,
+    Levelling, Lifespan, Mapping, PlacementSpec, Scheme, Shrinking, Victim, VictimSpec,
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
 
@@ -133,6 +134,7 @@ impl Resolved {
             swap,
             mapping: specs.mapping,
             lifespan: specs.lifespan,
+            shrinking: specs.shrinking,
             victim: specs.victim,
             frontier,
             allocation: specs.allocation,
@@ -183,6 +185,11 @@ impl Resolved {
             wear_levelling: self.levelling.map(|levelling| levelling.to_string()),
             placement: self.placement.to_string(),
             endurance: self.lifespan.map(|lifespan| lifespan.endurance.to_string()),
+            bad_blocks: match self.shrinking {
+                Some(Shrinking { least, .. }) => BadBlocks::Shrink { least },
+                None => BadBlocks::Retire,
+            }
+            .to_string(),
             times: self.times.map(|times| times.to_string()),
             host: self
                 .host
@@ -208,6 +215,7 @@ struct Specs {
     placement: PlacementSpec,
     fill: Fill,
     lifespan: Option<Lifespan>,
+    shrinking: Option<Shrinking>,
     times: Option<Times>,
 }
 
@@ -237,6 +245,7 @@ impl Specs {
             mapping,
             fill: Fill::parse(&config.fill)?,
             lifespan: lifespan(config)?,
+            shrinking: shrinking(config)?,
             times: config.times.as_deref().map(Times::parse).transpose()?,
         })
     }
@@ -457,6 +466,23 @@ fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     };
     let endurance = config.endurance.as_deref().map(Endurance::parse).transpose()?;
     Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
+}
+
+/// Returns the rule by which the superblocks in `config` go on without their bad blocks; `None` if they retire.
+fn shrinking(config: &RunConfig) -> Result<Option<Shrinking>, SpecError> {
+    let BadBlocks::Shrink { least } = BadBlocks::parse(&config.bad_blocks)? else {
+        return Ok(None);
+    };
+    refuse_if!(
+        config.timed.is_none() && config.times.is_some(),
+        format!("{}, or leave {} out", choice("kind", "timed"), option("times")),
+        "{} {} does not go with {} on a drive without a clock: a smaller superblock takes other times, and only a \
+         clock knows which die does what",
+        subject("bad_blocks"),
+        config.bad_blocks,
+        option("times")
+    );
+    Ok(Some(Shrinking { members: config.dies_together(), least }))
 }
 
 /// Returns the length of a run until a failure, in collections: about the number of erases that all

@@ -437,6 +437,7 @@ impl Run {
         let first_failure = self.driver.first_failure();
         let wear = self.driver.wear();
         let failures = wear.map(|wear| wear.failures().to_vec()).unwrap_or_default();
+        let shrunk = wear.and_then(|wear| wear.shrunk());
         let life = wear.map(|wear| Life {
             reserve: wear.reserve(),
             first_failure,
@@ -461,6 +462,7 @@ impl Run {
             erases: Erases::of(&erase_counts),
             tally: tally(&erase_counts),
             life,
+            shrunk,
             failures,
             wearing: self.wearing,
             settling: self.settling,

@@ -370,6 +370,7 @@ impl<'a> Summary<'a> {
         let Self { resolved, runs, interrupted, measured, values, counted, .. } = self;
         let Self { levels, steadiness, half, trace, clock, .. } = self;
         let Counted { counters, commands, layer, host, .. } = counted;
+        let skipped = layer.skipped.map_or(0, |skipped| skipped.pages);
         let LayerCounts {
             packing, levelled, zombies, streams: totals, map_traffic, merges, ..
         } = layer;
@@ -379,10 +380,12 @@ impl<'a> Summary<'a> {
         let left = levels.as_deref().map_or(0.0, left_of_all);
         let work = resolved.work(counters, commands, packing);
         let stripe = resolved.config.stripe();
-        let bytes = Bytes::new(&counters, &commands, packing, (resolved.config.unit(), stripe));
+        let unit = resolved.config.unit();
+        let bytes = Bytes::new(&counters, &commands, packing, (unit, stripe), skipped);
+        let skipped = (skipped * u64::from(unit)) as f64 / bytes.programmed.max(1) as f64;
         let config = FullConfig::new(resolved);
         let mut result = RunResult {
-            in_pages: InPages::new(mean(&values), half, &bytes, stripe),
+            in_pages: InPages::new(mean(&values), half, &bytes, stripe, skipped),
             write_amplification: mean(&values),
             write_amplification_ci95: half,
             write_amplification_interval: half
@@ -784,6 +787,9 @@ fn digest(runs: &[Finished]) -> String {
         }
         if let Some(levelled) = &counted.layer.levelled {
             text.push_str(&format!("|{levelled:?}"));
+        }
+        if let Some(shrunk) = &run.shrunk {
+            text.push_str(&format!("|{shrunk:?}|{:?}", counted.layer.skipped));
         }
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))

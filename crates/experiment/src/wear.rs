@@ -3,7 +3,7 @@
 use flashgc_base::described::Described;
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
-use flashgc_ftl::{Cause, Moment};
+use flashgc_ftl::{Cause, Moment, Shrunk};
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Written;
@@ -175,6 +175,13 @@ impl Milestone {
 pub struct Lifetime {
     /// The number of bad blocks that the drive can bear before it fails.
     pub reserve_blocks: u32,
+    /// The superblocks that were in use without some of their blocks at the end, as a mean over the runs; `None`
+    /// if superblocks retire with their first bad block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smaller_superblocks: Option<f64>,
+    /// The pages that these superblocks had lost, as a mean over the runs; `None` as above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_pages: Option<f64>,
     /// The moment at which the first block reached its limit; `None` if no run reached it.
     pub first_failure: Option<Milestone>,
     /// The first moment at which no erased block was available; `None` if no run reached it.
@@ -196,9 +203,15 @@ impl Lifetime {
         let first: Vec<_> = lives.iter().filter_map(|life| life.first_failure).collect();
         let system: Vec<_> = lives.iter().filter_map(|life| life.system_failure).collect();
         let count = |wanted| system.iter().filter(|(_, cause)| *cause == wanted).count();
+        let shrunk: Vec<_> = runs.iter().filter_map(|run| run.shrunk).collect();
+        let of_shrunk = |figure: &dyn Fn(&Shrunk) -> f64| {
+            (!shrunk.is_empty()).then(|| mean(&shrunk.iter().map(figure).collect::<Vec<_>>()))
+        };
         let moments: Vec<_> = system.iter().map(|&(moment, _)| moment).collect();
         Some(Self {
             reserve_blocks: lives.first()?.reserve,
+            smaller_superblocks: of_shrunk(&|shrunk| f64::from(shrunk.superblocks)),
+            lost_pages: of_shrunk(&|shrunk| shrunk.lost_pages as f64),
             first_failure: Milestone::new(resolved, &first),
             system_failure: Milestone::new(resolved, &moments),
             failures: runs.first().map(|run| failures(resolved, run)).unwrap_or_default(),

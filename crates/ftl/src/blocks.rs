@@ -36,9 +36,16 @@ impl Clone for Lent {
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "block table")]
 pub struct BlockTable {
-    /// Valid pages of each block, with [`NOT_A_CANDIDATE`] set where it applies.
+    /// Valid and lost pages of each block, with [`NOT_A_CANDIDATE`] set where it applies.
     #[snapshot(table)]
     counts: Vec<u32>,
+    /// The pages that each block has lost with bad blocks; empty if superblocks do not shrink. They are not
+    /// saved, because the erases and the endurance give them.
+    #[snapshot(skip)]
+    lost: Vec<u32>,
+    /// The pages that candidates have lost.
+    #[snapshot(skip)]
+    lost_of_candidates: u64,
     #[snapshot(table)]
     erases: Vec<u32>,
     /// `true` for a block that was programmed since its last erase.
@@ -67,6 +74,8 @@ impl BlockTable {
     pub(crate) fn of_shape(geometry: &Geometry) -> Self {
         Self {
             counts: Vec::new(),
+            lost: Vec::new(),
+            lost_of_candidates: 0,
             erases: Vec::new(),
             programmed: Vec::new(),
             zombies: Vec::new(),
@@ -86,11 +95,18 @@ impl BlockTable {
         bytes_of::<u32>(blocks) + bytes_of::<u32>(blocks) + bytes_of::<bool>(blocks)
     }
 
+    /// Bytes of the counts of lost pages.
+    pub(crate) fn lost_bytes(blocks: u32) -> u64 {
+        bytes_of::<u32>(blocks as usize)
+    }
+
     /// A table of N erased blocks, none of which is a candidate.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
         Self {
             counts: vec![NOT_A_CANDIDATE; blocks],
+            lost: Vec::new(),
+            lost_of_candidates: 0,
             erases: vec![0; blocks],
             programmed: vec![false; blocks],
             zombies: Vec::new(),
@@ -116,6 +132,8 @@ impl BlockTable {
     pub fn from_counts(pages_per_block: u32, counts: &[Option<u32>]) -> Self {
         Self {
             counts: counts.iter().map(|count| count.unwrap_or(NOT_A_CANDIDATE)).collect(),
+            lost: Vec::new(),
+            lost_of_candidates: 0,
             erases: vec![0; counts.len()],
             programmed: vec![true; counts.len()],
             zombies: Vec::new(),
@@ -159,7 +177,8 @@ impl BlockTable {
         self.pages_per_block
     }
 
-    /// Valid pages of `block`, with [`NOT_A_CANDIDATE`] set where it may not be picked.
+    /// Pages of `block` that a collection does not free, with [`NOT_A_CANDIDATE`] set where it may not be
+    /// picked.
     #[inline]
     pub fn masked_count(&self, block: BlockId) -> u32 {
         self.counts[block as usize]
@@ -171,10 +190,50 @@ impl BlockTable {
         &self.counts
     }
 
-    /// Valid pages of `block`.
+    /// Pages of `block` that a collection does not free: the valid pages and, in a superblock that has got
+    /// smaller, the lost ones.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.masked_count(block) & !NOT_A_CANDIDATE
+    }
+
+    /// Pages of `block` with current data.
+    #[inline]
+    pub fn live(&self, block: BlockId) -> u32 {
+        self.valid(block) - self.lost(block)
+    }
+
+    /// Pages that `block` has lost with bad blocks; 0 if superblocks do not shrink.
+    #[inline]
+    pub fn lost(&self, block: BlockId) -> u32 {
+        self.lost.get(block as usize).copied().unwrap_or_default()
+    }
+
+    /// The pages that the candidates have lost.
+    pub(crate) fn lost_of_candidates(&self) -> u64 {
+        self.lost_of_candidates
+    }
+
+    /// Begins to count the pages that blocks lose.
+    pub(crate) fn keep_lost(&mut self) {
+        self.lost = vec![0; self.counts.len()];
+    }
+
+    /// Sets the pages that `block` has lost, which is erased.
+    pub(crate) fn set_lost(&mut self, block: BlockId, lost: u32) {
+        debug_assert!(self.live(block) == 0 && !self.is_candidate(block));
+        self.lost[block as usize] = lost;
+        self.counts[block as usize] = NOT_A_CANDIDATE | lost;
+    }
+
+    /// Sets the pages that each block has lost, in order of block number, to the counts as they were saved.
+    pub(crate) fn restore_lost(&mut self, lost: impl Iterator<Item = u32>) {
+        self.lost = lost.collect();
+        let of_candidates = self.lost.iter().zip(&self.counts);
+        self.lost_of_candidates = of_candidates
+            .filter(|&(_, &count)| count < NOT_A_CANDIDATE)
+            .map(|(&lost, _)| u64::from(lost))
+            .sum();
     }
 
     /// Valid pages of `block` whose new version waits in the host's cache, as far as hints say; 0
@@ -266,7 +325,8 @@ impl BlockTable {
 
     /// The number of candidates without a valid page. It looks at all blocks.
     pub fn dead_blocks(&self) -> u64 {
-        self.counts.iter().filter(|&&count| count == 0).count() as u64
+        let lost = self.lost.iter().copied().chain(std::iter::repeat(0));
+        self.counts.iter().zip(lost).filter(|&(&count, lost)| count == lost).count() as u64
     }
 
     /// Times that `block` has been erased.
@@ -320,6 +380,7 @@ impl BlockTable {
         debug_assert!(!self.is_candidate(block));
         self.counts[block as usize] &= !NOT_A_CANDIDATE;
         self.candidates += 1;
+        self.lost_of_candidates += u64::from(self.lost(block));
     }
 
     /// Takes `block` from the candidates.
@@ -327,13 +388,15 @@ impl BlockTable {
         debug_assert!(self.is_candidate(block));
         self.counts[block as usize] |= NOT_A_CANDIDATE;
         self.candidates -= 1;
+        self.lost_of_candidates -= u64::from(self.lost(block));
     }
 
-    /// Sets the count of a block that is not a candidate.
-    pub(crate) fn set_open_count(&mut self, block: BlockId, valid: u32) {
+    /// Sets the pages with current data of a block that is not a candidate.
+    pub(crate) fn set_live_of_open(&mut self, block: BlockId, live: u32) {
         debug_assert!(!self.is_candidate(block));
-        debug_assert!(valid <= self.pages_per_block);
-        self.counts[block as usize] = NOT_A_CANDIDATE | valid;
+        let count = live + self.lost(block);
+        debug_assert!(count <= self.pages_per_block);
+        self.counts[block as usize] = NOT_A_CANDIDATE | count;
     }
 
     /// Records that `pages` pages of `block`, which is open, are being programmed.

@@ -94,6 +94,13 @@ pub struct Packing {
     pub pages_read: u64,
 }
 
+/// The pages that opened superblocks did not have, because bad blocks had left them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
+pub struct Skipped {
+    /// Pages of data.
+    pub pages: u64,
+}
+
 /// The cost of wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct Levelled {

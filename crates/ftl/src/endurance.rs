@@ -169,6 +169,11 @@ impl Law {
         }
     }
 
+    /// The limits of `blocks` blocks in erases, each at least 1.
+    pub fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
+        (0..blocks).map(|_| self.limit(rng)).collect()
+    }
+
     fn limit(self, rng: &mut Stream) -> u32 {
         match self {
             Self::Fixed { limit } => limit,

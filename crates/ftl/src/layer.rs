@@ -12,7 +12,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::StreamId;
 
 use crate::counters::{
-    Counters, Levelled, MapTraffic, Merges, Packing, StreamTotals, ZombieCounts,
+    Counters, Levelled, MapTraffic, Merges, Packing, Skipped, StreamTotals, ZombieCounts,
 };
 use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
@@ -110,6 +110,8 @@ pub struct LayerCounts {
     pub packing: Option<Packing>,
     /// The cost of wear levelling; [`Counters`] include it. `None` without it.
     pub levelled: Option<Levelled>,
+    /// The pages that opened superblocks did not have; `None` where superblocks keep their size.
+    pub skipped: Option<Skipped>,
     /// The counts of zombies; `None` where none are kept.
     pub zombies: Option<ZombieCounts>,
     /// The counts of streams; `None` where none are kept.

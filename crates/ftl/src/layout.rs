@@ -3,9 +3,10 @@
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
 use flashgc_base::rng::Stream;
+use flashgc_base::spec::SpecError;
 
 use crate::allocation::Allocation;
-use crate::endurance::Lifespan;
+use crate::endurance::{EndOfLife, Lifespan};
 use crate::error::FtlError;
 use crate::fill::Fill;
 use crate::frontier::Frontier;
@@ -14,6 +15,7 @@ use crate::levelling::Levelling;
 use crate::page_buffer::PageBuffer;
 use crate::placement::PlacementSpec;
 use crate::slc::SlcRegion;
+use crate::smaller::Shrinking;
 
 /// A plane number, 0 to the number of planes - 1.
 pub type PlaneId = u32;
@@ -35,9 +37,11 @@ pub struct Layout {
     pub streams: bool,
     /// The gathering of mapping units in flash pages.
     pub buffer: PageBuffer,
-    /// The physical blocks that one block of the map stands for, at least 1. It bears the erases
-    /// that the weakest of them bears.
+    /// The physical blocks that one block of the map stands for, at least 1.
     pub blocks_together: u32,
+    /// The rule by which such a block goes on without its bad blocks; `None` if it bears the erases that
+    /// the weakest of them bears.
+    pub shrinking: Option<Shrinking>,
     /// The blocks in SLC mode, which only a map over planes can have; `None` without them.
     pub slc: Option<SlcRegion>,
     /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives
@@ -68,6 +72,7 @@ impl Layout {
             streams: false,
             buffer: PageBuffer::default(),
             blocks_together: 1,
+            shrinking: None,
             slc: None,
             lifespan: None,
             fill: Fill::Sequential,
@@ -111,6 +116,54 @@ impl Layout {
                 subject("endurance")
             );
         }
+        Ok(self.check_shrinking()?)
+    }
+
+    /// Checks that superblocks can go on without their bad blocks, if they are to.
+    fn check_shrinking(&self) -> Result<(), SpecError> {
+        let Some(rule) = self.shrinking else { return Ok(()) };
+        let without = choice("bad_blocks", "retire");
+        refuse_if!(
+            self.lifespan.is_none(),
+            without,
+            "{} shrink needs {}: blocks that bear any number of erases never go bad",
+            subject("bad_blocks"),
+            option("endurance")
+        );
+        refuse_if!(
+            self.lifespan.is_some_and(|life| life.ends_at == EndOfLife::FirstFailure),
+            without,
+            "{} shrink does not go with {}: the run ends with the first bad block, so no superblock gets smaller",
+            subject("bad_blocks"),
+            choice("until", "first-failure")
+        );
+        refuse_if!(
+            self.blocks_together < 2,
+            format!("{}, or {without}", choice("superblock", "dies=16,planes=4")),
+            "{} shrink needs superblocks: a block on its own has no other blocks to go on with",
+            subject("bad_blocks")
+        );
+        refuse_if!(
+            self.slc.is_some(),
+            format!("{without}, or leave {} out", option("slc")),
+            "{} shrink does not go with {}: a region lends blocks by their number, and smaller ones hold \
+             fewer pages in SLC mode",
+            subject("bad_blocks"),
+            option("slc")
+        );
+        refuse_if!(
+            self.buffer.second_pass.is_some(),
+            format!("{without}, or {}", choice("program", "one-shot")),
+            "{} shrink does not go with {}: a word line waits for the one above it in whole rows, and a smaller \
+             superblock has shorter ones",
+            subject("bad_blocks"),
+            choice("program", "two-pass")
+        );
+        debug_assert_eq!(rule.members.dies * self.buffer.planes, self.blocks_together);
+        debug_assert!({
+            let row = rule.units_per_row(&self.buffer.programs());
+            self.geometry.pages_per_block().is_multiple_of(row)
+        });
         Ok(())
     }
 

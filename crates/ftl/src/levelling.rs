@@ -178,7 +178,7 @@ impl Leveller {
         self.left = self.levelling.interval;
         let block = self.least.first()?;
         let ahead = self.most_erases - blocks.erase_count(block);
-        let due = ahead > self.levelling.threshold && blocks.valid(block) <= room;
+        let due = ahead > self.levelling.threshold && blocks.live(block) <= room;
         due.then_some(block)
     }
 

@@ -81,12 +81,14 @@
 //! programmed. Without a clock the reads and programs are done at once (`dftl/at_once.rs`, for both
 //! drives). With a clock the timed drive's room `mapping` does them.
 
+mod bad_blocks;
 mod counters;
 pub mod dftl;
 mod error;
 mod layer;
 mod layout;
 mod log_map;
+mod losses;
 mod order;
 mod store;
 
@@ -108,6 +110,7 @@ mod programs;
 mod remembers;
 pub mod scheme;
 mod slc;
+mod smaller;
 pub mod stepwise;
 mod streams;
 pub mod track;
@@ -117,10 +120,12 @@ pub mod victims;
 mod wear;
 
 pub use allocation::{Allocation, allocation_policies};
+pub use bad_blocks::BadBlocks;
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
 pub use counters::{
-    Counters, Levelled, MapTraffic, Merges, Packing, StreamCounts, StreamTotals, ZombieCounts,
+    Counters, Levelled, MapTraffic, Merges, Packing, Skipped, StreamCounts, StreamTotals,
+    ZombieCounts,
 };
 pub use endurance::{EndOfLife, Endurance, Law, Lifespan};
 pub use error::{FtlError, FtlErrorKind};
@@ -131,6 +136,7 @@ pub use history::NO_CLASS;
 pub use layer::{Change, Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 pub use layout::{Layout, PlaneId, PlaneLayout};
 pub use levelling::Levelling;
+pub use losses::Shrunk;
 pub use mapping::{Mapping, mappings};
 pub use members::{MemberProgram, Members, ProgramPlace};
 pub use page_buffer::{PageBuffer, SecondPass};
@@ -142,6 +148,7 @@ pub use placement::{
 pub use programs::{PartParity, Programs};
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use slc::{FoldOf, Lending, SlcBlocks, SlcRegion};
+pub use smaller::{Shrinking, Smaller};
 pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};
 pub use translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 pub use victim::{ByPlacement, External, ExternalPick, MakePick, VictimPolicy};

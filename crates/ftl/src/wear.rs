@@ -1,21 +1,24 @@
 //! Wear: which blocks are worn out, and when the drive's life ended.
 
 use std::fmt;
+use std::sync::Arc;
 
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{State, Value};
 
 use crate::blocks::BlockId;
-use crate::counters::{Counters, Packing};
+use crate::counters::{Counters, Packing, Skipped};
 use crate::endurance::{EndOfLife, Lifespan};
-use crate::layout::{PlaneId, PlaneLayout};
+use crate::layout::{Layout, PlaneId, PlaneLayout};
+use crate::losses::{Losses, Shrunk};
+use crate::smaller::Smaller;
 
 use flashgc_base::table::bytes_of;
 
 /// The cause of the end of a drive's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
-    /// A plane had more bad blocks than its reserve ([`Wear`]).
+    /// Bad blocks took more pages from a plane than its reserve ([`Wear`]).
     Reserve,
     /// Valid pages needed an erased block, and the pool was empty: several victims in a row wore
     /// out.
@@ -35,10 +38,11 @@ pub struct Moment {
 
 /// The wear of a drive whose blocks bear a limited number of erases.
 ///
-/// A block that was erased for the last time is bad: it is no longer used. The reserve of a plane
-/// is the number of its blocks, less the blocks that its promised pages fill and the blocks that
-/// the frontier keeps; the drive fails when the bad blocks of one plane exceed its reserve. Blocks
-/// that are always in SLC mode do not belong to the reserve, because no promised page needs them.
+/// A block that was erased for the last time is bad: it is no longer used. A superblock retires with its
+/// first bad block, or goes on without it ([`Losses`]). The reserve of a plane is the pages of its
+/// blocks, less its promised pages and those of the blocks that the frontier keeps; the drive fails when the
+/// plane has lost more pages with bad blocks. Blocks that are always in SLC mode do not belong to the
+/// reserve, because no promised page needs them.
 #[derive(Clone, Debug, State)]
 #[snapshot(named = "wear")]
 pub struct Wear {
@@ -55,6 +59,14 @@ pub struct Wear {
     /// The erases of each block in SLC mode; empty if both modes wear it alike.
     #[snapshot(table)]
     in_slc: Vec<u32>,
+    /// The blocks that superblocks have lost; `None` if they retire with the first one. They are not saved,
+    /// because the erases and the limits give them.
+    #[snapshot(skip)]
+    losses: Option<Losses>,
+    #[snapshot(skip)]
+    pages_per_block: u32,
+    /// The pages that opened superblocks had lost.
+    skipped_pages: u64,
     /// The number of blocks of a plane, and the number of blocks at its end that are always in SLC
     /// mode.
     #[snapshot(skip)]
@@ -73,9 +85,20 @@ pub struct Wear {
 /// The wear of one plane.
 #[derive(Clone, Debug, Value)]
 struct PlaneWear {
-    /// Bad blocks of the plane, without those that were always in SLC mode.
-    bad_blocks: u32,
-    reserve: u32,
+    /// Pages lost with bad blocks, without those of blocks that were always in SLC mode.
+    lost: u64,
+    reserve: u64,
+}
+
+/// The state of a block that was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterErase {
+    /// The block is as it was.
+    Same,
+    /// The block is a superblock that has got smaller. It has lost this many pages in all.
+    Smaller(u32),
+    /// The block is bad.
+    Bad,
 }
 
 /// Leaves out the page buffer if there is none, because results have a digest of this text.
@@ -99,24 +122,30 @@ impl Wear {
         let geometry = &planes.layout.geometry;
         let blocks = geometry.blocks() / planes.planes;
         let kept = planes.layout.blocks_kept();
-        let mut limits = Vec::with_capacity(geometry.blocks() as usize);
-        for plane in 0..planes.planes {
-            // A superblock is worn out when the first of its blocks is.
-            let members = planes.layout.blocks_together;
-            let of_blocks =
-                endurance.limits(blocks * members, &mut planes.stream(plane, "endurance"));
-            let weakest = |block: &[u32]| block.iter().copied().min().unwrap_or(0);
-            limits.extend(of_blocks.chunks(members as usize).map(weakest));
+        let together = planes.layout.blocks_together;
+        let of_plane =
+            |plane| endurance.limits(blocks * together, &mut planes.stream(plane, "endurance"));
+        let of_blocks: Vec<u32> = (0..planes.planes).flat_map(of_plane).collect();
+        // A superblock is worn out when the first of its blocks is, unless it goes on without them.
+        let weakest = |block: &[u32]| block.iter().copied().min().unwrap_or(0);
+        let mut limits: Vec<u32> = of_blocks.chunks(together as usize).map(weakest).collect();
+        let losses = Losses::new(&planes.layout, of_blocks);
+        if let Some(losses) = &losses {
+            limits = (0..geometry.blocks()).map(|block| losses.retires_at(block)).collect();
         }
+        let b = u64::from(geometry.pages_per_block());
         let of_plane = |&pages: &u32| {
-            let filled = pages.div_ceil(geometry.pages_per_block());
-            PlaneWear { bad_blocks: 0, reserve: blocks.saturating_sub(filled).saturating_sub(kept) }
+            let left = u64::from(blocks.saturating_sub(kept)) * b;
+            PlaneWear { lost: 0, reserve: left.saturating_sub(pages.into()) }
         };
         Self {
             ends_at,
             limits,
             modes: endurance.slc.map(|slc| [endurance.law.nominal(), slc]),
             in_slc: vec![0; endurance.slc.map_or(0, |_| geometry.blocks() as usize)],
+            losses,
+            pages_per_block: geometry.pages_per_block(),
+            skipped_pages: 0,
             shape: (blocks, planes.layout.set_aside()),
             bad: vec![false; geometry.blocks() as usize],
             bad_blocks: 0,
@@ -127,9 +156,10 @@ impl Wear {
         }
     }
 
-    /// Bytes of the wear of `blocks` blocks.
-    pub(crate) fn bytes(blocks: u32) -> u64 {
-        2 * bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize)
+    /// Bytes of the wear of `blocks` blocks of this layout.
+    pub(crate) fn bytes(layout: &Layout, blocks: u32) -> u64 {
+        let of_blocks = 2 * bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize);
+        of_blocks + Losses::bytes(layout, blocks)
     }
 
     /// Erases that each block bears, with all bits in its cells.
@@ -150,7 +180,46 @@ impl Wear {
     /// The most blocks that may wear out before the drive ends, if they are spread as evenly as
     /// possible: the sum of the planes' reserves.
     pub fn reserve(&self) -> u32 {
-        self.planes.iter().map(|plane| plane.reserve).sum()
+        let b = u64::from(self.pages_per_block);
+        self.planes.iter().map(|plane| (plane.reserve / b) as u32).sum()
+    }
+
+    /// Returns `true` if superblocks go on without their bad blocks.
+    #[inline]
+    pub fn shrinks(&self) -> bool {
+        self.losses.is_some()
+    }
+
+    /// The smaller superblocks in use; `None` if superblocks retire with their first bad block.
+    pub fn shrunk(&self) -> Option<Shrunk> {
+        self.losses.as_ref().map(Losses::shrunk)
+    }
+
+    /// The pages that opened superblocks did not have; `None` if superblocks keep their size.
+    pub(crate) fn skipped(&self) -> Option<Skipped> {
+        self.losses.as_ref().map(|_| Skipped { pages: self.skipped_pages })
+    }
+
+    /// Notes that a superblock is opened that has lost `pages` pages.
+    pub(crate) fn skip(&mut self, pages: u32) {
+        self.skipped_pages += u64::from(pages);
+    }
+
+    /// The programs of a superblock that has got smaller; `None` for a whole block.
+    #[inline]
+    pub(crate) fn smaller(&self, block: BlockId) -> Option<&Arc<Smaller>> {
+        self.losses.as_ref()?.smaller(block)
+    }
+
+    /// Sets what is left of each superblock to what it is after these erases, after a checkpoint was read.
+    /// Returns the pages that each has lost; `None` if superblocks do not shrink.
+    pub(crate) fn restore_losses(&mut self, erases: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+        let losses = self.losses.as_mut()?;
+        let lost = (0..).zip(erases).map(|(block, erases)| {
+            losses.set(block, erases);
+            losses.lost(block)
+        });
+        Some(lost.collect())
     }
 
     /// Pages that the host had written when each of the bad blocks wore out, in order.
@@ -204,6 +273,40 @@ impl Wear {
         }
     }
 
+    /// Notes the `erases`-th erase of `block`, of `plane`: blocks that it wears out are bad. Returns the state
+    /// of the block.
+    #[inline]
+    pub(crate) fn erased(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        erases: u32,
+        moment: impl FnOnce() -> (Counters, Option<Packing>),
+    ) -> AfterErase {
+        if self.is_last(block, erases) {
+            let (counters, packing) = moment();
+            self.retire(plane, block, counters, packing);
+            return AfterErase::Bad;
+        }
+        let Some(losses) = &mut self.losses else { return AfterErase::Same };
+        let before = losses.lost(block);
+        let Some(lost) = losses.erased(block, erases) else { return AfterErase::Same };
+        let (counters, packing) = moment();
+        let moment = Moment { counters, packing, bad_blocks: self.bad_blocks };
+        self.first_failure.get_or_insert(moment);
+        self.loses(plane, u64::from(lost - before), moment);
+        AfterErase::Smaller(lost)
+    }
+
+    /// Takes pages from the reserve of a plane.
+    fn loses(&mut self, plane: PlaneId, pages: u64, moment: Moment) {
+        let plane = &mut self.planes[plane as usize];
+        plane.lost += pages;
+        if plane.lost > plane.reserve {
+            self.system_failure.get_or_insert((moment, Cause::Reserve));
+        }
+    }
+
     /// Retires `block`, of `plane`, which has worn out.
     pub(crate) fn retire(
         &mut self,
@@ -221,11 +324,11 @@ impl Wear {
         if self.is_apart(block) {
             return;
         }
-        let plane = &mut self.planes[plane as usize];
-        plane.bad_blocks += 1;
-        if plane.bad_blocks > plane.reserve {
-            self.system_failure.get_or_insert((moment, Cause::Reserve));
+        let lost_before = self.losses.as_ref().map_or(0, |losses| losses.lost(block));
+        if let Some(losses) = &mut self.losses {
+            losses.retire(block);
         }
+        self.loses(plane, u64::from(self.pages_per_block - lost_before), moment);
     }
 
     /// Returns `true` if `block` is always in SLC mode.
@@ -240,22 +343,27 @@ impl Wear {
         self.system_failure.get_or_insert((moment, Cause::Pool));
     }
 
-    /// Checks that the count of bad blocks of every plane is right, and that no plane has more bad
-    /// blocks than its reserve unless the failure is recorded.
+    /// Checks that the count of lost pages of every plane is right, and that no plane has lost more than its
+    /// reserve unless the failure is recorded.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let (blocks, set_aside) = self.shape;
         let parts = self.bad.chunks(blocks as usize);
         for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {
-            let bad = &bad[..(blocks - set_aside) as usize];
-            let bad = bad.iter().filter(|&&bad| bad).count() as u32;
+            let first = number as u32 * blocks;
+            let bad = (first..).zip(&bad[..(blocks - set_aside) as usize]);
+            let lost = bad.map(|(block, &is_bad)| match (is_bad, &self.losses) {
+                (true, _) => self.pages_per_block,
+                (false, losses) => losses.as_ref().map_or(0, |losses| losses.lost(block)),
+            });
+            let lost: u64 = lost.map(u64::from).sum();
             fail_if!(
-                bad != plane.bad_blocks,
-                "plane {number}: {bad} bad blocks, {} counted",
-                plane.bad_blocks
+                lost != plane.lost,
+                "plane {number}: {lost} pages lost with bad blocks, {} counted",
+                plane.lost
             );
             fail_if!(
-                bad > plane.reserve && self.system_failure.is_none(),
-                "plane {number}: {bad} blocks are bad, its reserve is {}, without a failure",
+                lost > plane.reserve && self.system_failure.is_none(),
+                "plane {number}: {lost} pages are lost, its reserve is {}, without a failure",
                 plane.reserve
             );
         }

@@ -18,6 +18,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
         slc: None,
         buffer: flashgc_ftl::PageBuffer::default(),
         blocks_together: 1,
+        shrinking: None,
         geometry,
         frontier,
         placement,

@@ -21,6 +21,7 @@ mod reference;
 mod schemes;
 mod slc;
 mod slc_lists;
+mod smaller;
 mod steady;
 mod stepwise;
 mod told;

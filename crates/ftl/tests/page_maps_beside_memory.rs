@@ -88,6 +88,7 @@ impl Case {
             streams: false,
             buffer: flashgc_ftl::PageBuffer::default(),
             blocks_together: 1,
+            shrinking: None,
             allocation: Allocation::default(),
             levelling: self
                 .levelling

@@ -48,7 +48,7 @@ impl<P: VictimPolicy> Hand<P> {
     fn fill(&mut self, block: BlockId, clock: u64) -> &mut Self {
         self.at(clock);
         self.blocks.program(block, 0);
-        self.blocks.set_open_count(block, 4);
+        self.blocks.set_live_of_open(block, 4);
         self.tracker.pages_programmed(&self.blocks, block * 4, 4);
         self.blocks.close(block);
         self.tracker.closed(&self.blocks, block);
@@ -90,7 +90,7 @@ impl<P: VictimPolicy> Hand<P> {
         self.tracker.settle(&self.blocks);
         self.blocks.take(block);
         self.tracker.taken(&self.blocks, block);
-        self.blocks.set_open_count(block, 0);
+        self.blocks.set_live_of_open(block, 0);
         self.blocks.erase(block);
         self
     }

@@ -56,9 +56,9 @@ impl LentMemory {
 /// Views are read-only and always current; they cost nothing to read and are never copied.
 #[pyclass(frozen, module = "flashgc", name = "Blocks")]
 pub(crate) struct Blocks {
-    /// numpy uint32, one entry a block: valid pages. 2^30 is added if the block is open or erased
-    /// and so cannot be picked: its value is then larger than that of any other block, and larger
-    /// than `pages_per_block`.
+    /// numpy uint32, one entry a block: valid pages, and the pages that a smaller superblock has lost.
+    /// 2^30 is added if the block is open or erased and so cannot be picked: its value is then larger than
+    /// that of any other block, and larger than `pages_per_block`.
     #[pyo3(get)]
     valid: Py<PyAny>,
     /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.

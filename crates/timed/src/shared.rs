@@ -31,9 +31,12 @@ pub struct Shared<O> {
     /// The counts of the host's commands, without the reads. A write is counted when it has its
     /// physical page.
     pub commands: HostCommands,
-    /// The pages of the map that are programmed together.
+    /// The pages of the map that are programmed together, on a drive whose superblocks keep their size.
     #[snapshot(skip)]
     programs: Programs,
+    /// `true` if superblocks go on without their bad blocks.
+    #[snapshot(skip)]
+    pub shrinks: bool,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
 }
@@ -48,6 +51,7 @@ impl<O: Observer> Shared<O> {
     /// Returns the shared parts of a drive without operations under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
         let programs = map.buffer().programs();
+        let shrinks = map.wear().is_some_and(|wear| wear.shrinks());
         Self {
             clock,
             map,
@@ -56,6 +60,7 @@ impl<O: Observer> Shared<O> {
             hinted: HashMap::new(),
             commands: HostCommands::default(),
             programs,
+            shrinks,
             slc: None,
         }
     }
@@ -159,7 +164,9 @@ impl<O: Observer> Shared<O> {
     pub fn units_of_program(&self, ppn: u32) -> u32 {
         match self.programs {
             Programs { units_per_program: 1, .. } => 1,
-            Programs { units_per_program, part_parity: None, .. } if self.slc.is_none() => {
+            Programs { units_per_program, part_parity: None, .. }
+                if self.slc.is_none() && !self.shrinks =>
+            {
                 units_per_program
             }
             _ => self.map.units_of_program(ppn),

@@ -18,6 +18,7 @@ mod timed_power;
 mod timed_preemption;
 mod timed_requests;
 mod timed_slc;
+mod timed_smaller;
 mod timed_streams;
 mod timed_versions;
 mod timed_worst;

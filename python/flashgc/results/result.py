@@ -81,8 +81,8 @@ class Result(Document, run.Result):
     @property
     def write_amplification_with_parity(self) -> float:
         """Write amplification with the programs of parity; without parity, write amplification."""
-        parts = self.config.stripe
-        return self.write_amplification * (1.0 if parts is None else parts / (parts - 1))
+        with_parity = self._raw.get("write_amplification_with_parity")
+        return with_parity if isinstance(with_parity, float) else self.write_amplification
 
     @functools.cached_property
     def timing(self) -> results.Timing | None:

@@ -5,8 +5,8 @@ use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
 use flashgc_ftl::{
-    Allocation, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, Members, PageBuffer,
-    PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
+    Allocation, BadBlocks, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, Members,
+    PageBuffer, PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
@@ -180,6 +180,14 @@ super::holder! {
             drive(Kind::Amount).stored().metavar("N|SPEC").example("normal:mean=1000,cv=0.1")
                 .listed("endurances")
                 .checked(|_, text| Endurance::parse(text).map(drop));
+        #[serde(skip_serializing_if = "is_retire")]
+        bad_blocks: String => "retire",
+            "Fate of a superblock with a bad block: {words}. With retire, it retires with the first of its \
+             blocks. With shrink, it goes on with its other blocks, as long as it has the share \
+             least=50% of its pages. A bad plane leaves its die, or with {parity} the die leaves.",
+            drive(Kind::Spec).unstored("its file gives each page of a superblock a die, whichever blocks are bad")
+                .metavar("SPEC").example("shrink:least=75%").several().words(|| BadBlocks::NAMES.to_vec())
+                .checked(|_, text| BadBlocks::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
         times: Option<String> => "",
             "Times of flash operations: read, program and erase; transfer (a page over the bus); \
@@ -265,6 +273,10 @@ fn is_page(mapping: &str) -> bool {
 /// earlier results do not change.
 fn is_plane(superblock: &str) -> bool {
     superblock == RunConfig::default().superblock
+}
+
+fn is_retire(bad_blocks: &str) -> bool {
+    bad_blocks == RunConfig::default().bad_blocks
 }
 
 fn is_fifo(allocation: &str) -> bool {

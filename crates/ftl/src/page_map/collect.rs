@@ -148,7 +148,7 @@ impl<P: VictimPolicy> PageMap<P> {
         loop {
             // Without a placement copies never open the host's block, so the pool needs one for it.
             let needs_block = !sorts || self.plane().room(class) == 0;
-            if self.plane().pool.len() >= water + usize::from(needs_block) {
+            if self.plane().erased_blocks() >= water + usize::from(needs_block) {
                 break;
             }
             let Self { store, sharing, moving, .. } = self;

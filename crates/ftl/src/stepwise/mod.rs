@@ -25,6 +25,7 @@ use crate::layout::PlaneId;
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::slc::FoldOf;
+use crate::smaller::Smaller;
 pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 
 /// The victim of a collection.
@@ -185,6 +186,9 @@ pub trait Stepwise: Layer {
     /// The number of pages that are programmed together at `ppn`: in a block in SLC mode those of one
     /// flash page.
     fn units_of_program(&self, ppn: u32) -> u32;
+
+    /// The programs of a superblock that has got smaller; `None` for a whole block.
+    fn smaller(&self, block: BlockId) -> Option<&Smaller>;
 
     /// Returns `true` if the page at `ppn` waits in the page buffer: its flash page is not
     /// programmed.

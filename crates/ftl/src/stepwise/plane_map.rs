@@ -16,8 +16,9 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::{Class, Place};
 use crate::slc::FoldOf;
+use crate::smaller::Smaller;
 use crate::store::{
-    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, SlcRoom, UnderWay,
+    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, SlcRoom, UnderWay, programs_of,
     room_for_a_block,
 };
 use crate::track::Tracker;
@@ -99,11 +100,24 @@ impl<P: VictimPolicy> PlaneMap<P> {
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
         let plane_state = self.plane(plane);
         match plane_state.room(class) {
-            0 => plane_state.pool.len() as u32 > self.store.sorting.reserved(),
+            0 => plane_state.erased_blocks() as u32 > self.store.sorting.reserved(),
             _ => {
                 !self.store.sorting.has_rule() || self.store.sorting.leaves_room(plane_state, class)
             }
         }
+    }
+
+    /// Returns the units that are programmed with the next one of `class`, whose open block has room for
+    /// `room`, on a drive whose superblocks shrink: 1 if it is not known which block is opened next.
+    fn together(&self, plane: PlaneId, class: Class, room: u32) -> u32 {
+        if room == 0 {
+            return 1;
+        }
+        let plane_state = self.plane(plane);
+        let open = plane_state.open[usize::from(class)];
+        let block = plane_state.first_block + open.block;
+        let program = self.store.programs_of(block).program(open.next).1;
+        program.end - program.start
     }
 
     /// Opens an erased block for `class` if its open block has no room.
@@ -237,7 +251,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn free_blocks(&self, plane: PlaneId) -> u32 {
-        self.plane(plane).pool.len() as u32
+        self.plane(plane).erased_blocks() as u32
     }
 
     fn blocks_for_host(&self, plane: PlaneId) -> u32 {
@@ -282,8 +296,11 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         }
         let class = self.class_of_write(page);
         let is_open = !self.store.has_ended() && self.may_write(class, plane);
-        let together = self.store.buffer.units_per_program();
         let pages = self.plane(plane).room(class);
+        let together = match self.store.wear.as_ref().is_some_and(Wear::shrinks) {
+            true => self.together(plane, class, pages),
+            false => self.store.buffer.units_per_program(),
+        };
         let folds = self.has_regions() && self.finds_region_full(page, plane);
         Room { pages, is_open, folds, in_slc: false, together }
     }
@@ -308,7 +325,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn open_closed(&mut self, plane: PlaneId) {
         let reserved = self.store.sorting.reserved();
         let plane_state = self.plane(plane);
-        let has_spare = plane_state.pool.len() as u32 > reserved;
+        let has_spare = plane_state.erased_blocks() as u32 > reserved;
         if let Some(class) = plane_state.wanted
             && (has_spare || plane_state.room(class) > 0)
             && self.give_room(class, plane).is_ok()
@@ -324,7 +341,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let class = self.store.sorting.of_handle(stream)?;
         let plane_state = self.plane_mut(plane);
         let open = plane_state.open[usize::from(class)];
-        if !open.is_some() || open.next == 0 {
+        if !open.is_some() || open.next == plane_state.blocks.lost(open.block) {
             return Some(0);
         }
         let left = plane_state.room(class);
@@ -342,10 +359,11 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let others = plane_state.open.iter().map(|active| active.block).chain([victim]);
         let elsewhere: u64 = others
             .filter(|&block| block != Active::NO_BLOCK)
-            .map(|block| u64::from(plane_state.blocks.valid(block)))
+            .map(|block| u64::from(plane_state.blocks.live(block)))
             .sum();
         let pages = u64::from(plane_state.blocks.candidates())
-            * u64::from(plane_state.blocks.pages_per_block());
+            * u64::from(plane_state.blocks.pages_per_block())
+            - plane_state.blocks.lost_of_candidates();
         pages - (plane_state.valid_pages - elsewhere - plane_state.valid_in_full_slc())
     }
 
@@ -434,7 +452,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn units_to_read(&self, ppn: u32) -> u32 {
         let PageBuffer { units_per_page, planes, .. } = self.store.buffer;
         let (tables, of_plane) = (&self.store.tables, units_per_page / planes);
-        let page = self.store.buffer.programs().page(tables.place_of(ppn).1);
+        let (block, offset) = tables.place_of(ppn);
+        let page = self.store.programs_of(block).page(offset);
         let planes = planes.min((page.end - page.start) / of_plane);
         let first = ppn - self.store.unit_in_page(ppn);
         let is_wanted = |&page: &u32| {
@@ -447,8 +466,12 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<u32> {
         let block = self.victim(plane)?;
         let next = self.store.tables.next_live(block, from)?;
-        let page = self.store.buffer.programs().page(next);
+        let page = self.store.programs_of(block).page(next);
         Some(self.store.tables.first_ppn(block) + page.start)
+    }
+
+    fn smaller(&self, block: BlockId) -> Option<&Smaller> {
+        self.store.wear.as_ref()?.smaller(block).map(|smaller| &**smaller)
     }
 
     fn is_buffered(&self, ppn: u32) -> bool {
@@ -475,7 +498,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let plane_state = self.plane(plane);
         let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
-        Ok(Some(VictimBlock { block, valid: plane_state.blocks.valid(victim) }))
+        Ok(Some(VictimBlock { block, valid: plane_state.blocks.live(victim) }))
     }
 
     fn slc(&self) -> Option<&dyn FoldsSlc> {
@@ -492,7 +515,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
-        let PageStore { tables, planes, gathering, buffer, .. } = &mut self.store;
+        let PageStore { tables, planes, gathering, buffer, wear, .. } = &mut self.store;
         let plane_state = &mut planes[plane as usize];
         let under_way = plane_state.under_way.as_mut()?;
         let block = plane_state.first_block + under_way.block;
@@ -520,7 +543,8 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let from = first | offset;
         let mut is_at_hand = false;
         if let Some(gathering) = gathering {
-            let read = Some(first + buffer.programs().page(offset).start);
+            let programs = programs_of(buffer, wear.as_ref(), block);
+            let read = Some(first + programs.page(offset).start);
             is_at_hand = std::mem::replace(&mut steps.read, read) == read;
             gathering.counts.pages_read += u64::from(!is_at_hand);
         }
@@ -555,7 +579,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         };
         let class = self.store.sorting.of_copies(levels);
         let Some(class) = class.filter(|_| {
-            !folds && self.copies_on_its_own() && plane_state.blocks.valid(block) == count
+            !folds && self.copies_on_its_own() && plane_state.blocks.live(block) == count
         }) else {
             for _ in 0..count {
                 self.next_move(plane);

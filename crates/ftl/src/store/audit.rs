@@ -11,8 +11,18 @@ use crate::victim::VictimPolicy;
 use crate::wear::Wear;
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Checks that every block, class and page that the planes name exists.
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    /// Counts what superblocks have lost, which is not saved. Checks that every block, class and page that the
+    /// planes name exists.
+    pub(super) fn check(&mut self) -> Result<(), Fault> {
+        let erases =
+            self.planes.iter().flat_map(|plane| plane.blocks.erase_counts().iter().copied());
+        if let Some(lost) = self.wear.as_mut().and_then(|wear| wear.restore_losses(erases)) {
+            let per_plane = lost.chunks(self.tables.blocks_per_plane as usize);
+            for (plane, lost) in self.planes.iter_mut().zip(per_plane) {
+                plane.blocks.restore_lost(lost.iter().copied());
+                plane.lost_in_pool = plane.count_lost_in_pool();
+            }
+        }
         let geometry = &self.tables.geometry;
         for plane in &self.planes {
             let is_block = |block: BlockId| block < plane.blocks.len();
@@ -127,16 +137,31 @@ fn audit_plane<P: VictimPolicy>(
         waiting.iter().any(|&times| times > 1) || pool.len() != plane.pool.len(),
         "a block waits in the pool twice, or the pool miscounts"
     );
-    let (mut valid_pages, mut candidates) = (0, 0);
+    fail_if!(
+        plane.count_lost_in_pool() != plane.lost_in_pool,
+        "the blocks in the pool have lost {} pages, {} counted",
+        plane.count_lost_in_pool(),
+        plane.lost_in_pool
+    );
+    let (mut valid_pages, mut candidates, mut lost_of_candidates) = (0, 0, 0);
     for block in 0..plane.blocks.len() {
         let first = tables.first_ppn(plane.first_block + block);
         let valid = (0..b).filter(|offset| tables.is_live(first | offset)).count();
         valid_pages += valid as u64;
         fail_if!(
-            valid != plane.blocks.valid(block) as usize,
+            valid != plane.blocks.live(block) as usize,
             "block {block} holds {valid} live pages, the table says {}",
-            plane.blocks.valid(block)
+            plane.blocks.live(block)
         );
+        let lost = wear.and_then(|wear| wear.smaller(plane.first_block + block));
+        let lost = lost.map_or(0, |smaller| smaller.lost());
+        fail_if!(
+            lost != plane.blocks.lost(block)
+                || (0..lost).any(|offset| tables.is_live(first | offset)),
+            "block {block} has lost {lost} pages, the table says {}, or one of them is live",
+            plane.blocks.lost(block)
+        );
+        lost_of_candidates += if plane.blocks.is_candidate(block) { u64::from(lost) } else { 0 };
         let is_open = plane.open.iter().any(|active| active.block == block);
         let in_pool = waiting[block as usize] == 1;
         let is_candidate = plane.blocks.is_candidate(block);
@@ -161,6 +186,11 @@ fn audit_plane<P: VictimPolicy>(
         candidates != plane.blocks.candidates(),
         "{candidates} candidates, counted as {}",
         plane.blocks.candidates()
+    );
+    fail_if!(
+        lost_of_candidates != plane.blocks.lost_of_candidates(),
+        "candidates have lost {lost_of_candidates} pages, {} counted",
+        plane.blocks.lost_of_candidates()
     );
     fail_if!(
         valid_pages != plane.valid_pages,

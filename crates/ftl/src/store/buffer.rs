@@ -11,8 +11,9 @@ use crate::counters::Packing;
 use crate::layout::{Layout, PlaneId};
 use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
-use crate::programs::Programs;
+use crate::smaller::BlockPrograms;
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 use flashgc_base::table::for_words;
 
 /// The page buffer of a store whose flash pages hold several units.
@@ -84,9 +85,12 @@ impl Gathering {
 
 impl Tables {
     /// The number of flash pages in `block` that hold a live unit.
-    pub(super) fn pages_with_live(&self, block: BlockId, programs: &Programs) -> u64 {
-        let units = programs.units_per_page;
-        if programs.part_parity.is_some() || !units.is_power_of_two() || units > u64::BITS {
+    pub(super) fn pages_with_live(&self, block: BlockId, programs: &BlockPrograms<'_>) -> u64 {
+        let units = match programs {
+            BlockPrograms::Whole(whole) if whole.part_parity.is_none() => whole.units_per_page,
+            _ => return self.pages_with_live_one_by_one(block, programs),
+        };
+        if !units.is_power_of_two() || units > u64::BITS {
             return self.pages_with_live_one_by_one(block, programs);
         }
         // A block begins at a multiple of a power of two that is at least `units`, so no flash page
@@ -108,7 +112,7 @@ impl Tables {
 
     /// Counts flash pages with a live unit as [`Tables::pages_with_live`] does, for pages of any number of
     /// units.
-    fn pages_with_live_one_by_one(&self, block: BlockId, programs: &Programs) -> u64 {
+    fn pages_with_live_one_by_one(&self, block: BlockId, programs: &BlockPrograms<'_>) -> u64 {
         let (mut pages, mut offset) = (0, 0);
         while let Some(live) = self.next_live(block, offset) {
             pages += 1;
@@ -118,12 +122,28 @@ impl Tables {
     }
 }
 
+/// Returns the programs of a block that is filled as `buffer` says.
+#[inline]
+pub(crate) fn programs_of<'a>(
+    buffer: &PageBuffer,
+    wear: Option<&'a Wear>,
+    block: BlockId,
+) -> BlockPrograms<'a> {
+    match wear.and_then(|wear| wear.smaller(block)) {
+        Some(smaller) => BlockPrograms::Smaller(smaller),
+        None => BlockPrograms::Whole(buffer.programs()),
+    }
+}
+
 impl<P: VictimPolicy> PageStore<P> {
     /// The number of the unit at `ppn` in its flash page.
     #[inline]
     pub(crate) fn unit_in_page(&self, ppn: u32) -> u32 {
-        let offset = self.tables.place_of(ppn).1;
-        self.gathering.as_ref().map_or(0, |it| offset - it.buffer.programs().page(offset).start)
+        if self.gathering.is_none() {
+            return 0;
+        }
+        let (block, offset) = self.tables.place_of(ppn);
+        offset - self.programs_of(block).page(offset).start
     }
 
     /// The number of the unit at `ppn` among those that are programmed with it.
@@ -143,10 +163,18 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Returns the programs of the block with `ppn`; `None` if a unit is a flash page.
     #[inline]
-    fn programs_at(&self, ppn: u32) -> Option<Programs> {
+    fn programs_at(&self, ppn: u32) -> Option<BlockPrograms<'_>> {
         let Gathering { buffer, slc, .. } = self.gathering.as_ref()?;
-        let is_slc = slc.is_some() && self.is_slc(ppn);
-        Some(if is_slc { buffer.of_slc().programs() } else { buffer.programs() })
+        match slc.is_some() && self.is_slc(ppn) {
+            true => Some(BlockPrograms::Whole(buffer.of_slc().programs())),
+            false => Some(self.programs_of(self.tables.place_of(ppn).0)),
+        }
+    }
+
+    /// Returns the programs of a block that is not in SLC mode.
+    #[inline]
+    pub(crate) fn programs_of(&self, block: BlockId) -> BlockPrograms<'_> {
+        programs_of(&self.buffer, self.wear.as_ref(), block)
     }
 
     /// Returns `true` if the unit at `ppn` waits in the page buffer: its flash page is not
@@ -157,7 +185,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let block = block - plane.first_block;
         plane.open.iter().enumerate().any(|(class, active)| {
             active.block == block
-                && offset >= self.first_buffered(class, active)
+                && offset >= self.first_buffered(plane.first_block, class, active)
                 && offset < active.next
         })
     }
@@ -171,10 +199,13 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// The first offset of the open block of `class` at which a unit waits; `next` if no unit waits.
-    fn first_buffered(&self, class: usize, active: &Active) -> u32 {
-        self.gathering.as_ref().map_or(active.next, |it| {
-            it.buffer_of(class).first_waiting(active.next, it.units_per_block)
-        })
+    fn first_buffered(&self, first_block: BlockId, class: usize, active: &Active) -> u32 {
+        let Some(it) = &self.gathering else { return active.next };
+        let smaller = self.wear.as_ref().filter(|_| active.is_some());
+        match smaller.and_then(|wear| wear.smaller(first_block + active.block)) {
+            Some(smaller) => smaller.program(active.next).1.start,
+            None => it.buffer_of(class).first_waiting(active.next, it.units_per_block),
+        }
     }
 
     /// Programs, partly filled, one flash page of `plane`, if data of the host wait at its class.
@@ -193,9 +224,10 @@ impl<P: VictimPolicy> PageStore<P> {
     fn program_waiting(&mut self, plane: PlaneId, end: impl Fn(&Ends) -> u32) -> Option<u32> {
         let gathering = self.gathering.as_ref()?;
         let ends = &gathering.ends[plane as usize * gathering.classes..][..gathering.classes];
+        let first_block = self.planes[plane as usize].first_block;
         let open = self.planes[plane as usize].open.iter().zip(ends);
         let mut waits = open.enumerate().map(|(class, (active, ends))| {
-            active.is_some() && end(ends) > self.first_buffered(class, active)
+            active.is_some() && end(ends) > self.first_buffered(first_block, class, active)
         });
         let class = waits.position(|waits| waits)?;
         let its = &self.planes[plane as usize];
@@ -239,10 +271,12 @@ impl<P: VictimPolicy> PageStore<P> {
     /// is being filled, programs the next ones. Returns the offset of the first.
     fn pad(&mut self, plane: PlaneId, class: Class) -> Option<u32> {
         let gathering = self.gathering.as_mut()?;
-        let active = &mut self.planes[plane as usize].open[usize::from(class)];
+        let its = &mut self.planes[plane as usize];
+        let active = &mut its.open[usize::from(class)];
         debug_assert!(active.next < gathering.units_per_block, "nothing waits in a full block");
-        let programs = gathering.buffer_of(class.into()).programs();
-        let program = programs.program(active.next).1;
+        let buffer = gathering.buffer_of(class.into());
+        let block = its.first_block + active.block;
+        let program = programs_of(&buffer, self.wear.as_ref(), block).program(active.next).1;
         gathering.counts.padding += u64::from(program.end - active.next);
         active.next = program.end;
         Some(program.start)
@@ -253,7 +287,8 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(super) fn note_pages_read(&mut self, plane: PlaneId, block: BlockId) {
         let Some(gathering) = &mut self.gathering else { return };
         let block = self.planes[plane as usize].first_block + block;
-        let pages = self.tables.pages_with_live(block, &gathering.buffer.programs());
+        let programs = programs_of(&self.buffer, self.wear.as_ref(), block);
+        let pages = self.tables.pages_with_live(block, &programs);
         gathering.counts.pages_read += pages;
     }
 
@@ -288,7 +323,7 @@ mod tests {
                 }
                 for block in 0..5 {
                     let programs = PageBuffer { units_per_page: units, ..PageBuffer::default() };
-                    let programs = programs.programs();
+                    let programs = BlockPrograms::Whole(programs.programs());
                     let one_by_one = tables.pages_with_live_one_by_one(block, &programs);
                     assert_eq!(tables.pages_with_live(block, &programs), one_by_one, "{b} {units}");
                 }

@@ -6,11 +6,14 @@ use super::tables::Tables;
 use super::zombies::{Fate, is_marked};
 use super::{MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
+use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::layout::PlaneId;
 use crate::placement::{Class, Place};
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
+use crate::wear::AfterErase;
+use flashgc_base::counts::Counts;
 use flashgc_base::table::prefetch;
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -50,7 +53,7 @@ impl<P: VictimPolicy> PageStore<P> {
         self.planes[plane as usize].under_way =
             Some(UnderWay { block, levels, folds: false, copied: 0, steps: Steps::default() });
         self.note_collected(plane, block);
-        if self.blocks_needed(plane, block, levels) > self.planes[plane as usize].pool.len() {
+        if !self.finds_room(plane, block, levels) {
             let (counters, packing) = (self.counters(), self.packing());
             let Some(wear) = &mut self.wear else {
                 return Err(FtlError::no_space("the pool of erased blocks is empty"));
@@ -75,24 +78,30 @@ impl<P: VictimPolicy> PageStore<P> {
     /// The block `block` of `plane` was picked; its pages are still on it.
     pub(crate) fn note_collected(&mut self, plane: PlaneId, block: BlockId) {
         let plane_state = &self.planes[plane as usize];
-        let (valid, pages) =
-            (plane_state.blocks.valid(block), plane_state.blocks.pages_per_block());
-        self.sorting.collected(plane_state.first_block + block, valid, pages);
+        let blocks = &plane_state.blocks;
+        let pages = blocks.pages_per_block() - blocks.lost(block);
+        self.sorting.collected(plane_state.first_block + block, blocks.live(block), pages);
     }
 
-    /// The number of erased blocks that emptying the victim `block` takes; 0 if the pool has enough
-    /// for any victim.
-    pub(super) fn blocks_needed(&self, plane: PlaneId, block: BlockId, levels: bool) -> usize {
+    /// Returns `true` if the valid pages of the victim `block` find room in open blocks and in the pool.
+    pub(super) fn finds_room(&self, plane: PlaneId, block: BlockId, levels: bool) -> bool {
         let plane_state = &self.planes[plane as usize];
-        if plane_state.pool.len() >= self.sorting.reserved() as usize {
-            return 0;
+        if plane_state.erased_blocks() >= self.sorting.reserved() as usize {
+            return true; // enough for any victim
         }
         let b = self.tables.geometry.pages_per_block();
         if let Some(class) = self.sorting.of_copies(levels) {
-            return usize::from(plane_state.blocks.valid(block) > plane_state.room(class));
+            let room = u64::from(plane_state.room(class)) + plane_state.pages_in_pool();
+            return u64::from(plane_state.blocks.live(block)) <= room;
         }
         let is_slc = plane_state.is_slc(block);
         let mut room: Vec<u32> = plane_state.open.iter().map(|active| b - active.next).collect();
+        // Each class may get the smallest of the erased blocks.
+        let lost = |&block: &BlockId| plane_state.blocks.lost(block);
+        let most_lost = match plane_state.lost_in_pool {
+            0 => 0,
+            _ => plane_state.pool.blocks().iter().map(lost).max().unwrap_or_default(),
+        };
         let mut needed = 0;
         let block = plane_state.first_block + block;
         let first = self.tables.first_ppn(block);
@@ -106,11 +115,11 @@ impl<P: VictimPolicy> PageStore<P> {
             });
             if room[to] == 0 {
                 needed += 1;
-                room[to] = b;
+                room[to] = b - most_lost;
             }
             room[to] -= 1;
         }
-        needed
+        needed <= plane_state.pool.len()
     }
 
     /// Takes the valid pages from the victim `block` of `plane`, and puts them at the front of
@@ -129,10 +138,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let count = self.tables.take_live(block_of_drive, pages);
         debug_assert_eq!(
             count,
-            plane_state.blocks.valid(block) as usize,
+            plane_state.blocks.live(block) as usize,
             "block {block} miscounted"
         );
-        plane_state.blocks.set_open_count(block, 0);
+        plane_state.blocks.set_live_of_open(block, 0);
         plane_state.valid_pages -= count as u64;
         let Some(zombies) = &mut self.zombies else { return (count, false) };
         let lifted = std::mem::take(&mut plane_state.blocks.zombies_mut()[block as usize]);
@@ -212,16 +221,19 @@ impl<P: VictimPolicy> PageStore<P> {
         pages: &[u32],
         with_zombies: bool,
     ) -> Result<(), FtlError> {
-        let fits = pages.len().min(self.planes[plane as usize].room(class) as usize);
-        let (first, rest) = pages.split_at(fits);
-        if !first.is_empty() {
-            self.set_down(plane, class, first, with_zombies);
-        }
-        if !rest.is_empty() {
+        let mut rest = pages;
+        loop {
+            let fits = rest.len().min(self.planes[plane as usize].room(class) as usize);
+            let (first, later) = rest.split_at(fits);
+            if !first.is_empty() {
+                self.set_down(plane, class, first, with_zombies);
+            }
+            if later.is_empty() {
+                return Ok(());
+            }
             self.open_next(class, plane)?;
-            self.set_down(plane, class, rest, with_zombies);
+            rest = later;
         }
-        Ok(())
     }
 
     /// Does a whole collection of `plane`. The victim's valid pages are put at the front of
@@ -320,15 +332,29 @@ impl<P: VictimPolicy> PageStore<P> {
         if let Some(wear) = self.wear.as_mut().filter(|_| ended.folds) {
             wear.erased_in_slc(number);
         }
-        if self.wear.as_ref().is_some_and(|wear| wear.is_last(number, erases)) {
-            let (counters, packing) = (self.counters(), self.packing());
-            if let Some(wear) = &mut self.wear {
-                wear.retire(plane, number, counters, packing);
+        let planes = &self.planes;
+        let moment = || {
+            (
+                Counters::sum(planes.iter().map(|plane| plane.counters)).unwrap_or_default(),
+                self.gathering.as_ref().map(|gathering| gathering.counts),
+            )
+        };
+        let after = match &mut self.wear {
+            Some(wear) => wear.erased(plane, number, erases, moment),
+            None => AfterErase::Same,
+        };
+        let plane_state = &mut self.planes[plane as usize];
+        match after {
+            AfterErase::Bad if plane_state.blocks.lost(block) > 0 => {
+                plane_state.blocks.set_lost(block, 0);
             }
-        } else if ended.folds {
-            plane_state.give_back(block);
-        } else {
-            plane_state.pool.put(block, erases);
+            AfterErase::Bad => {}
+            AfterErase::Same if ended.folds => plane_state.give_back(block),
+            AfterErase::Same => plane_state.give_to_pool(block),
+            AfterErase::Smaller(lost) => {
+                plane_state.blocks.set_lost(block, lost);
+                plane_state.give_to_pool(block);
+            }
         }
         block
     }

@@ -15,6 +15,7 @@ use crate::geometry::UNMAPPED;
 use crate::levelling::Leveller;
 use crate::placement::Class;
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 
 /// A block that is being programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +123,10 @@ impl<P: VictimPolicy> PageStore<P> {
         fail_if!(
             self.planes.len() != 1 || !is_new,
             "only a new store of one plane takes over contents"
+        );
+        fail_if!(
+            self.wear.as_ref().is_some_and(Wear::shrinks),
+            "contents of superblocks that shrink, which no medium records"
         );
         contents.check(&self.tables, classes)?;
         let states = contents.states(&self.tables, classes)?;

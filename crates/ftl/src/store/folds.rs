@@ -112,7 +112,7 @@ impl<P: VictimPolicy> Plane<P> {
             region.erased.push_back(block);
         } else {
             region.in_slc[block as usize] = false;
-            self.pool.put(block, self.blocks.erase_count(block));
+            self.give_to_pool(block);
         }
     }
 }
@@ -169,7 +169,7 @@ impl<P: VictimPolicy> PageStore<P> {
         match region.classes.folded {
             Some(folded) if valid <= plane_state.room(folded) => true,
             Some(_) if is_lent => erased > 0,
-            None if is_lent => erased >= self.blocks_needed(plane, oldest, false),
+            None if is_lent => self.finds_room(plane, oldest, false),
             _ => valid == 0 || erased > low as usize,
         }
     }

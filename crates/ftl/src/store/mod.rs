@@ -24,7 +24,7 @@ mod steady;
 mod tables;
 mod zombies;
 
-pub(crate) use buffer::Gathering;
+pub(crate) use buffer::{Gathering, programs_of};
 pub use contents::{Contents, OpenBlock};
 pub use plane::Move;
 pub(crate) use plane::{Active, Plane, UnderWay};
@@ -109,7 +109,8 @@ fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
 /// Bytes of a plane of `blocks` blocks with `pages` logical pages, without its policy.
 fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, keeps_history: bool) -> u64 {
     layout.allocation.bytes(layout.most_waiting(blocks, pages))
-        + layout.lifespan.map_or(0, |_| Wear::bytes(blocks))
+        + layout.lifespan.map_or(0, |_| Wear::bytes(layout, blocks))
+        + layout.shrinking.map_or(0, |_| BlockTable::lost_bytes(blocks))
         + layout.levelling.map_or(0, |_| Leveller::bytes(blocks))
         + layout.slc.map_or(0, |_| Region::bytes(blocks))
         + BlockTable::bytes(blocks)
@@ -172,6 +173,9 @@ impl<P: VictimPolicy> PageStore<P> {
                 promised.max(1).into(),
             )?;
             let mut blocks = BlockTable::from_block(number * blocks_per_plane, &shape);
+            if layout.shrinking.is_some() {
+                blocks.keep_lost();
+            }
             if keeps_zombies {
                 blocks.keep_zombies();
             }
@@ -203,6 +207,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 decisions: 0,
                 fruitless: 0,
                 first_block: number * blocks_per_plane,
+                lost_in_pool: 0,
                 blocks,
             });
         }
@@ -335,7 +340,12 @@ impl<P: VictimPolicy> PageStore<P> {
         debug_assert_eq!(plane_state.room(class), 0, "an open block with room is not replaced");
         plane_state.close_class(class);
         let block = plane_state.erased_block(self.sorting.takes_cold_data(class))?;
-        plane_state.open[usize::from(class)] = Active::erased(block);
+        // A smaller superblock begins behind the units that it has lost.
+        let next = plane_state.blocks.lost(block);
+        plane_state.open[usize::from(class)] = Active { block, next };
+        if let Some(wear) = self.wear.as_mut().filter(|_| next > 0) {
+            wear.skip(next);
+        }
         if self.sorting.has_rule() {
             plane_state.blocks.set_class(block, self.sorting.class_shown(class));
         }
@@ -425,6 +435,7 @@ impl<P: VictimPolicy> PageStore<P> {
         LayerCounts {
             packing: self.packing(),
             levelled: self.levelled(),
+            skipped: self.wear.as_ref().and_then(Wear::skipped),
             zombies: self.zombies,
             streams: self.sorting.streams.as_ref().map(|streams| streams.totals().clone()),
             ..LayerCounts::default()

@@ -70,10 +70,10 @@ impl<P: VictimPolicy> Plane<P> {
     }
 
     /// The block to collect in place of the policy's next victim, if wear levelling is due and the
-    /// block's pages find room: in the `room` pages of their open block, or in an erased block.
+    /// block's pages find room: in the `room` pages of their open block, and in erased blocks.
     pub(super) fn least_erased(&mut self, room: u32) -> Option<BlockId> {
-        let b = self.blocks.pages_per_block();
-        let room = if self.pool.is_empty() { room } else { b };
+        let room = u64::from(room) + self.pages_in_pool();
+        let room = room.min(self.blocks.pages_per_block().into()) as u32;
         self.leveller.as_mut()?.victim(&self.blocks, room)
     }
 }

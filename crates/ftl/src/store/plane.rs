@@ -77,6 +77,9 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// The number of the plane's first block in the drive.
     #[snapshot(skip)]
     pub(crate) first_block: BlockId,
+    /// The pages that the superblocks in the pool have lost.
+    #[snapshot(skip)]
+    pub(super) lost_in_pool: u64,
 }
 
 /// A collection between its beginning and its end.
@@ -207,9 +210,35 @@ impl<P: VictimPolicy> Plane<P> {
         lost
     }
 
+    /// The erased blocks that the pages in the pool make up, rounded down. Smaller superblocks count as the
+    /// share of a whole one that they have left.
+    #[inline]
+    pub(crate) fn erased_blocks(&self) -> usize {
+        match self.lost_in_pool {
+            0 => self.pool.len(),
+            lost => self.pool.len() - lost.div_ceil(self.blocks.pages_per_block().into()) as usize,
+        }
+    }
+
+    /// The pages of the blocks in the pool.
+    pub(crate) fn pages_in_pool(&self) -> u64 {
+        self.pool.len() as u64 * u64::from(self.blocks.pages_per_block()) - self.lost_in_pool
+    }
+
+    /// Puts an erased block into the pool.
+    pub(crate) fn give_to_pool(&mut self, block: BlockId) {
+        self.pool.put(block, self.blocks.erase_count(block));
+        self.lost_in_pool += u64::from(self.blocks.lost(block));
+    }
+
+    /// Counts the pages again that the superblocks in the pool have lost.
+    pub(super) fn count_lost_in_pool(&self) -> u64 {
+        self.pool.blocks().into_iter().map(|block| u64::from(self.blocks.lost(block))).sum()
+    }
+
     /// Erases `block`, which has no valid page.
     pub(crate) fn erase(&mut self, block: BlockId) {
-        assert_eq!(self.blocks.valid(block), 0, "a block with valid pages is not erased");
+        assert_eq!(self.blocks.live(block), 0, "a block with valid pages is not erased");
         self.counters.erases += self.blocks.erase(block);
     }
 
@@ -250,10 +279,13 @@ impl<P: VictimPolicy> Plane<P> {
         };
         debug_assert!(
             block.is_none_or(|block| !self.blocks.is_programmed(block)
-                && self.blocks.valid(block) == 0
+                && self.blocks.live(block) == 0
                 && !self.blocks.is_candidate(block)),
             "a block from the pool is not erased"
         );
-        block.ok_or_else(|| FtlError::no_space("the pool of erased blocks is empty"))
+        let block =
+            block.ok_or_else(|| FtlError::no_space("the pool of erased blocks is empty"))?;
+        self.lost_in_pool -= u64::from(self.blocks.lost(block));
+        Ok(block)
     }
 }

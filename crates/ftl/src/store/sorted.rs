@@ -121,7 +121,7 @@ impl<P: VictimPolicy> PageStore<P> {
         for (index, &page) in pages.iter().enumerate() {
             let left = (pages.len() - index) as u32;
             if sees_blocks {
-                self.planes[plane as usize].blocks.set_open_count(block, left);
+                self.planes[plane as usize].blocks.set_live_of_open(block, left);
             }
             if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
                 prefetch(&self.tables.map, ahead as usize);
@@ -134,7 +134,7 @@ impl<P: VictimPolicy> PageStore<P> {
             let open = plane_state.first_block + plane_state.open[usize::from(class)].block;
             self.set_down(plane, class, &[page], with_zombies);
             if sees_blocks {
-                self.planes[plane as usize].blocks.set_open_count(block, left - 1);
+                self.planes[plane as usize].blocks.set_live_of_open(block, left - 1);
             }
             self.sorting.copied(page, from, Place { class, block: open });
         }

@@ -490,7 +490,7 @@ impl Sorting {
         let reserved = self.copy_classes(&**rule);
         let takes_copies = |class| self.region.is_some() || rule.takes_copies(class);
         let gives_none = plane.folds_set_aside();
-        if plane.pool.len() >= reserved + usize::from(gives_none) || !takes_copies(class) {
+        if plane.erased_blocks() >= reserved + usize::from(gives_none) || !takes_copies(class) {
             return true;
         }
         let b = u64::from(plane.blocks.pages_per_block());
@@ -499,11 +499,11 @@ impl Sorting {
         let in_open: u64 = open.map(|(_, active)| b - u64::from(active.next)).sum();
         let needed = match &plane.under_way {
             Some(victim) => {
-                let left = u64::from(plane.blocks.valid(victim.block));
+                let left = u64::from(plane.blocks.live(victim.block));
                 if gives_none { left + b } else { left }
             }
             None => b,
         };
-        plane.pool.len() as u64 * b + in_open > (reserved as u64 - 1) * b + needed
+        plane.pages_in_pool() + in_open > (reserved as u64 - 1) * b + needed
     }
 }

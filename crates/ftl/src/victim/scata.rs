@@ -94,7 +94,7 @@ impl Score for Scata {
     #[inline(always)]
     fn course(&self, blocks: &BlockTable, block: BlockId, _: u64, now: u64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        if valid == 0.0 {
+        if blocks.live(block) == 0 {
             return Course::constant(f64::INFINITY);
         }
         let Past { youngest, invalid, .. } = self.past[block as usize];
@@ -116,8 +116,9 @@ impl Score for Scata {
         let at =
             |page: u32| past.first + u64::from(self.programmed[Self::page(blocks, block, page)]);
         if at(offset) == past.youngest {
-            let alive =
-                (0..offset).rev().find(|page| words[*page as usize / 64] >> (page % 64) & 1 == 0);
+            let alive = (blocks.lost(block)..offset)
+                .rev()
+                .find(|page| words[*page as usize / 64] >> (page % 64) & 1 == 0);
             past.youngest = alive.map_or(past.youngest, at);
         }
     }
@@ -127,7 +128,7 @@ impl Score for Scata {
         let now = blocks.clock();
         // The clock ticked for every page; only a table built by hand may say otherwise.
         let first = (now + 1).saturating_sub(count.into());
-        if offset == 0 {
+        if offset == blocks.lost(block) {
             *past = Past { first, youngest: now, invalid: NOT_YET };
             self.dead[Self::words(blocks, block)].fill(0);
         }

@@ -26,6 +26,8 @@ struct Past {
     up2: Vec<u64>,
     /// The mean up2 of the contents before.
     left: u64,
+    /// The pages that the block has lost.
+    gone: usize,
 }
 
 /// The mean of `times`, rounded down.
@@ -71,7 +73,9 @@ fn pasts(view: &View) -> Vec<Past> {
     }
     let erases = view.log.iter().filter(|(_, event)| matches!(event, Event::Erased(..)));
     let last = erases.map(|&(time, _)| time).max().unwrap_or_default();
-    pasts.iter_mut().for_each(|past| past.last_collection = last);
+    for (past, &gone) in pasts.iter_mut().zip(&view.lost) {
+        (past.last_collection, past.gone) = (last, gone);
+    }
     pasts
 }
 
@@ -133,11 +137,11 @@ pub fn naive_pick(spec: &str) -> NaivePick {
             }
         }),
         "scata" => Box::new(|b, v, i, _, past, now, _, _| {
-            if v == 0.0 {
+            if v == past.gone as f64 {
                 return f64::INFINITY;
             }
             let is_lost = |page: usize| past.lost.iter().any(|&(lost, _)| lost == page);
-            let youngest = (0..b as usize).filter(|&page| !is_lost(page));
+            let youngest = (0..b as usize - past.gone).filter(|&page| !is_lost(page));
             let youngest = youngest.map(|page| past.programmed[page]).max().unwrap();
             let oldest = past.lost.iter().map(|&(_, time)| time).min().unwrap_or(now);
             let (oldest, youngest) = ((now - oldest).max(1), (now - youngest).max(1));

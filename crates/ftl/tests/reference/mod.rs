@@ -5,11 +5,13 @@ mod aged;
 pub mod picks;
 mod placed;
 pub mod rules;
+mod shrinking;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use flashgc_base::rng::Stream;
 pub use placed::Placed;
+pub use shrinking::Shrinking;
 
 /// One block: the logical page of every programmed page, in order. A page is valid if the
 /// dictionary says that it lies here.
@@ -41,6 +43,8 @@ pub struct Reference {
     /// Times that each block was erased.
     pub erases: Vec<u32>,
     pub life: Life,
+    /// The blocks of superblocks that go on without their bad ones.
+    pub shrinking: Option<Shrinking>,
     pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
@@ -78,7 +82,7 @@ pub enum Event {
     Lost(usize, usize),
     /// The block became a candidate.
     Closed(usize),
-    /// The block, which held this number of valid pages, was erased.
+    /// The block was erased; its collection did not free this number of pages.
     Erased(usize, usize),
 }
 
@@ -101,6 +105,8 @@ pub struct Life {
     pub ends_with_first: bool,
     pub bad: Vec<usize>,
     pub over: bool,
+    /// The life may go on, but the reference does not know how.
+    pub is_uncertain: bool,
 }
 
 /// Static wear levelling.
@@ -120,8 +126,10 @@ pub struct Levelling {
 pub struct View<'a> {
     /// The candidates in closing order.
     pub candidates: Vec<usize>,
-    /// Valid pages of every block.
+    /// The pages of every block that a collection does not free.
     pub counts: Vec<usize>,
+    /// The pages that every block has lost.
+    pub lost: Vec<usize>,
     pub touched: Vec<u64>,
     /// Zombies of every block.
     pub zombies: Vec<usize>,
@@ -146,6 +154,7 @@ impl Reference {
             allocation: naive_allocation("fifo", seed),
             erases: vec![0; n],
             life: Life::default(),
+            shrinking: None,
             levelling: None,
             host: None,
             copies: None,
@@ -255,8 +264,9 @@ impl Reference {
         valid.map(|(_, &page)| page).collect()
     }
 
+    /// The pages of every block that a collection does not free.
     pub fn counts(&self) -> Vec<usize> {
-        (0..self.blocks.len()).map(|block| self.valid(block).len()).collect()
+        (0..self.blocks.len()).map(|block| self.valid(block).len() + self.lost(block)).collect()
     }
 
     /// Programs a page that the host writes.
@@ -280,18 +290,34 @@ impl Reference {
         self.blocks[block].pages.push(page);
         self.programs += 1;
         self.log.push((self.now(), Event::Programmed(block, offset, origin)));
-        assert!(self.blocks[block].pages.len() <= self.b);
+        assert!(self.blocks[block].pages.len() + self.lost(block) <= self.b);
+    }
+
+    /// The pages that a superblock has lost.
+    pub fn lost(&self, block: usize) -> usize {
+        self.shrinking.as_ref().map_or(0, |it| it.lost(block, self.erases[block]))
+    }
+
+    /// The pages of the erased blocks.
+    fn pages_in_pool(&self) -> usize {
+        self.pool.iter().map(|&block| self.b - self.lost(block)).sum()
+    }
+
+    /// The erased blocks, in whole ones.
+    fn erased(&self) -> usize {
+        self.pages_in_pool() / self.b
     }
 
     fn room(&self, block: Option<usize>) -> usize {
-        block.map_or(0, |block| self.b - self.blocks[block].pages.len())
+        block.map_or(0, |block| self.b - self.lost(block) - self.blocks[block].pages.len())
     }
 
     fn victim(&mut self, pick: Pick) -> (usize, Vec<u32>) {
         let (candidates, touched) = (self.closed.clone(), self.touched.clone());
         let (b, now, log) = (self.b, self.now(), self.log.as_slice());
         let (counts, zombies) = (self.counts(), self.zombie_counts());
-        let view = View { candidates, counts, touched, zombies, b, now, log };
+        let lost = (0..self.blocks.len()).map(|block| self.lost(block)).collect();
+        let view = View { candidates, counts, lost, touched, zombies, b, now, log };
         let victim = pick(&view, &mut self.rng);
         let pages = self.collect(victim);
         (victim, pages)
@@ -299,13 +325,13 @@ impl Reference {
 
     /// Empties and erases `victim`.
     fn collect(&mut self, victim: usize) -> Vec<u32> {
-        let mut pages = self.valid(victim);
+        let (mut pages, lost) = (self.valid(victim), self.lost(victim));
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
         // An erase of an erased block does not wear it.
         if !self.blocks[victim].pages.is_empty() {
             self.erases[victim] += 1;
-            self.log.push((self.now(), Event::Erased(victim, pages.len())));
+            self.log.push((self.now(), Event::Erased(victim, pages.len() + lost)));
         }
         self.blocks[victim].pages.clear();
         if let Some(copied) = &mut self.copied {
@@ -332,7 +358,7 @@ impl Reference {
         let most = *self.erases.iter().max().unwrap();
         let candidates = self.closed.iter().copied();
         let least = candidates.min_by_key(|&block| (self.erases[block], block))?;
-        let fits = !self.pool.is_empty() || self.valid(least).len() <= self.room(place);
+        let fits = self.valid(least).len() <= self.room(place) + self.pages_in_pool();
         (most - self.erases[least] > threshold && fits).then_some(least)
     }
 
@@ -358,6 +384,14 @@ impl Reference {
 
     /// Retires `victim` if its last erase has just been done. Returns `true` if so.
     fn wears_out(&mut self, victim: usize) -> bool {
+        if let Some(shrinking) = &mut self.shrinking {
+            let retires = shrinking.erased(victim, self.erases[victim]);
+            if retires {
+                self.life.bad.push(victim);
+            }
+            self.life.over |= shrinking.lost_in_all(&self.erases) > shrinking.reserve;
+            return retires;
+        }
         let life = &mut self.life;
         let worn = life.limits.get(victim).is_some_and(|&limit| self.erases[victim] == limit);
         if worn {
@@ -365,6 +399,15 @@ impl Reference {
             life.over |= life.ends_with_first || life.bad.len() > life.reserve;
         }
         worn
+    }
+
+    /// Puts `victim`, which was erased, into the pool unless it has worn out. Returns `true` if the drive's life
+    /// is over.
+    fn gives_back(&mut self, victim: usize) -> bool {
+        if !self.wears_out(victim) {
+            self.pool.push_back(victim);
+        }
+        self.life.over
     }
 
     fn erased_block(&mut self) -> Option<usize> {
@@ -426,12 +469,10 @@ impl Reference {
                 let mixed = matches!(self.frontier, Frontier::Mixed(_));
                 let full = self.host.take();
                 self.close(full);
-                while self.pool.len() <= low {
+                while self.erased() <= low {
                     if let Some(victim) = self.least_erased() {
                         self.level(victim);
-                        if !self.wears_out(victim) {
-                            self.pool.push_back(victim);
-                        } else if self.life.over {
+                        if self.gives_back(victim) {
                             return;
                         }
                         continue;
@@ -439,7 +480,7 @@ impl Reference {
                     let before = (self.blocks.clone(), self.erases.clone());
                     let (victim, pages) = self.victim(pick);
                     let mut place = if mixed { self.host } else { self.copies };
-                    if self.pool.is_empty() && pages.len() > self.room(place) {
+                    if self.erased() == 0 && pages.len() > self.room(place) + self.pages_in_pool() {
                         (self.blocks, self.erases) = before;
                         self.life.over = true;
                         return;
@@ -455,9 +496,7 @@ impl Reference {
                     if let Some(levelling) = &mut self.levelling {
                         levelling.since += 1;
                     }
-                    if !self.wears_out(victim) {
-                        self.pool.push_back(victim);
-                    } else if self.life.over {
+                    if self.gives_back(victim) {
                         return;
                     }
                 }

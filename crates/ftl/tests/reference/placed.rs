@@ -93,6 +93,9 @@ impl Reference {
                 return self.lose(page, old);
             }
             self.make_room_for(class, pick);
+            if self.life.over {
+                return;
+            }
         }
     }
 
@@ -108,12 +111,12 @@ impl Reference {
         self.close(full);
         loop {
             let block = self.placed().open[class];
-            if self.pool.len() >= water + usize::from(self.room(block) == 0) {
+            if self.erased() >= water + usize::from(self.room(block) == 0) {
                 break;
             }
             if let Some(victim) = self.least_erased() {
                 let pages = self.valid(victim);
-                self.tell_collected(victim, pages.len());
+                self.tell_collected(victim, pages.len(), self.lost(victim));
                 for &page in &pages {
                     let class = self.placed().class(page, victim);
                     self.placed().before.insert(page, class);
@@ -123,12 +126,22 @@ impl Reference {
                     let to = self.map[&page].0;
                     self.placed().levelled.insert(to);
                 }
-                self.pool.push_back(victim);
+                if self.gives_back(victim) {
+                    return;
+                }
                 continue;
             }
+            let is_low = self.erased() <= Placed::more(&*self.placed().rule);
+            if self.shrinking.is_some() && is_low {
+                // Which class takes a copy is not settled here for a drive that is nearly worn out.
+                self.life.is_uncertain = true;
+                self.life.over = true;
+                return;
+            }
             let zombies: BTreeSet<u32> = self.zombies.clone();
+            let lost: Vec<usize> = (0..self.blocks.len()).map(|block| self.lost(block)).collect();
             let (victim, pages) = self.victim(pick);
-            self.tell_collected(victim, pages.len());
+            self.tell_collected(victim, pages.len(), lost[victim]);
             if let Some(levelling) = &mut self.levelling {
                 levelling.since += 1;
             }
@@ -145,7 +158,9 @@ impl Reference {
                 let now = self.time();
                 self.placed().rule.copied(page, from, to, now);
             }
-            self.pool.push_back(victim);
+            if self.gives_back(victim) {
+                return;
+            }
         }
         let block = self.placed().open[class];
         if self.room(block) == 0 {
@@ -154,12 +169,12 @@ impl Reference {
     }
 
     /// Tells the rule of the collection of a block of one of its classes.
-    fn tell_collected(&mut self, block: usize, valid: usize) {
-        let now = self.time();
+    fn tell_collected(&mut self, block: usize, valid: usize, lost: usize) {
+        let (now, pages) = (self.time(), self.b - lost);
         let placed = self.placed();
         if !placed.levelled.contains(&block) {
             let (from, opened) = placed.opened.get(&block).copied().unwrap_or((0, Time::default()));
-            placed.rule.collected(from, opened, valid, now);
+            placed.rule.collected(from, opened, (valid, pages), now);
         }
     }
 

@@ -176,7 +176,7 @@ impl Collector {
 
     /// Returns `true` if the victim of a die has a page that is still valid.
     pub fn victim_has_pages(&self, map: &dyn Stepwise, die: u32) -> bool {
-        let valid = |plane, block| map.blocks(plane).valid(block % self.blocks_per_plane);
+        let valid = |plane, block| map.blocks(plane).live(block % self.blocks_per_plane);
         let has_pages = |plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0);
         let plane = self.on(die).map(|collection| collection.plane);
         plane.is_some_and(has_pages) || self.members(die).any(|(plane, _)| has_pages(plane))
@@ -191,7 +191,7 @@ impl Collector {
             return 0;
         }
         let plane = collection.plane;
-        let valid = |block| map.blocks(plane).valid(block % blocks_per_plane);
+        let valid = |block| map.blocks(plane).live(block % blocks_per_plane);
         let pages = map.victim(plane).map_or(0, valid);
         if pages > 0 {
             collection.point = Point::Reading;

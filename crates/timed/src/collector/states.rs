@@ -303,16 +303,20 @@ impl Collector {
     /// Returns `true` if a collection has made room for one more page, by the rule of write pacing.
     pub(super) fn is_paid(&self, map: &dyn Stepwise, collection: &Collection) -> bool {
         let &Collection { plane, planes, copied, let_through, .. } = collection;
-        let left_of = |plane: u32| {
+        // The valid pages of a plane's victim, and all its pages.
+        let pages_of = |plane: u32| {
             let victim = map.victim(plane).expect("a collection has a victim until it ends");
-            map.blocks(plane).valid(victim % self.blocks_per_plane)
+            let (blocks, victim) = (map.blocks(plane), victim % self.blocks_per_plane);
+            [blocks.live(victim), self.pages_per_block - blocks.lost(victim)].map(u64::from)
         };
-        let left = match planes {
-            1 => left_of(plane),
-            _ => self.members(self.units.die_of(plane)).map(|(plane, _)| left_of(plane)).sum(),
+        let [left, size] = match planes {
+            1 => pages_of(plane),
+            _ => self.members(self.units.die_of(plane)).fold([0; 2], |[left, size], (plane, _)| {
+                let [its_left, its_size] = pages_of(plane);
+                [left + its_left, size + its_size]
+            }),
         };
-        let [size, copied, left, written] =
-            [self.pages_per_block * planes, copied, left, let_through].map(u64::from);
+        let [copied, written] = [copied, let_through].map(u64::from);
         let (valid, planes) = (copied + left, u64::from(planes));
         let room = (copied + 1) * (size - valid) / (valid + 1);
         // Pages of the host can go together, so they go in groups of one for each plane.

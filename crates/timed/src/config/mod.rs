@@ -12,7 +12,7 @@ pub mod words;
 pub use details::{Details, HostLink, ReadFailures, ReadRetry, parse_bandwidth};
 pub use hardware::Hardware;
 pub use placement::{Order, Placement};
-pub use rows::Rows;
+pub use rows::{Places, Rows};
 pub use settings::{
     Collecting, Counted, Idle, Loop, Preemption, Scheduling, Settings, Superblock, Suspend, Unit,
 };

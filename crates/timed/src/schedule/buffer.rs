@@ -171,6 +171,7 @@ impl Scheduler {
     /// Programs one of the flash pages in the buffer that have host data, for the flush `op`.
     /// Returns `true` if there is one.
     pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
+        let shrinks = shared.shrinks;
         let Shared { ops, map, .. } = shared;
         let PageOp { plane, is_programmed, .. } = ops[op];
         if self.passes.is_some() {
@@ -180,7 +181,7 @@ impl Scheduler {
             ops[op].is_programmed = true;
             while let Some(first) = map.program_host_data(plane) {
                 ops[op].missing += 1;
-                if !self.flash.is_uniform() {
+                if !self.flash.is_uniform() || shrinks {
                     self.sites.flushes(op, first);
                 }
             }
@@ -194,6 +195,9 @@ impl Scheduler {
             None => self.units_per_program,
         };
         let cells_ns = self.cell_time(shared, die, Job::Write(op));
+        if self.flash.is_uniform() && shrinks {
+            self.sites.next_of(op); // no time of the page was asked for
+        }
         let Shared { clock, ops, .. } = shared;
         self.flash.begin_on_bus(clock, ops, die, Job::Write(op), units.into(), cells_ns);
         true

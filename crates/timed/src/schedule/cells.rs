@@ -34,6 +34,9 @@ pub(super) struct Sites {
     /// The places of pages in superblocks that join dies; `None` if each die has its own blocks.
     #[snapshot(skip)]
     rows: Option<Rows>,
+    /// The places of pages in superblocks of one die.
+    #[snapshot(skip)]
+    alone: Rows,
 }
 
 impl Sites {
@@ -47,6 +50,7 @@ impl Sites {
             units_per_page: settings.hardware.units_per_page,
             units_per_program: settings.hardware.units_per_program(),
             rows: Some(Rows::new(&settings.hardware)).filter(Rows::are_wide),
+            alone: Rows::new(&settings.hardware),
         }
     }
 
@@ -61,7 +65,7 @@ impl Sites {
     }
 
     /// Takes the next flash page that the flush `op` programs.
-    fn next_of(&mut self, op: u32) -> Option<u32> {
+    pub(super) fn next_of(&mut self, op: u32) -> Option<u32> {
         let pages = self.flushes.get_mut(&op)?;
         let next = pages.pop();
         if pages.is_empty() {
@@ -70,15 +74,29 @@ impl Sites {
         next
     }
 
-    /// Returns the site of the page at `ppn`. A job programs it now if `programs`, else reads it.
-    pub(super) fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
+    /// Returns the site of the page at `ppn`, whose number in its block is given if it is known. A job programs
+    /// it now if `programs`, else reads it.
+    pub(super) fn at(
+        &mut self,
+        map: &dyn Stepwise,
+        (ppn, page): (u32, Option<u32>),
+        now: u64,
+        programs: bool,
+    ) -> Site {
         let (block, offset) = map.geometry().place_of(ppn);
-        let page = self.rows.map_or_else(|| offset / self.units_per_page, |rows| rows.page(offset));
+        let smaller = map.smaller(block);
+        let page = page.unwrap_or_else(|| match (self.rows, smaller) {
+            (Some(rows), smaller) => rows.of(smaller).page(offset),
+            (None, Some(smaller)) => self.alone.of(Some(smaller)).page(offset),
+            (None, None) => offset / self.units_per_page,
+        });
+        let is_first =
+            smaller.map_or(offset < self.units_per_program, |it| it.program(offset).0 == 0);
         let erases = map.blocks(map.plane_of(ppn)).erase_counts();
         let erases = erases[(block % self.blocks_per_plane) as usize];
         let since = self.since.get_mut(block as usize);
         let age_ns = since.map_or(0, |since| {
-            if programs && offset < self.units_per_program {
+            if programs && is_first {
                 *since = now;
             }
             now - *since
@@ -116,7 +134,7 @@ impl Scheduler {
             }
         }
         let mut time = |ppn: u32| {
-            let site = sites.at(&**map, ppn, shared.clock.now(), job.programs());
+            let site = sites.at(&**map, (ppn, None), shared.clock.now(), job.programs());
             flash.times().of_page(job, &site)
         };
         if let Some(ppn) = site {

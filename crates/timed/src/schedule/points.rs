@@ -128,9 +128,12 @@ impl Scheduler {
             }
             self.follow_with_passes(shared, die, Job::CopyWrite);
             let planes = self.collector.planes_at_work(die);
-            let units = u64::from(self.units_per_program * planes);
-            self.joined.units += if planes > 1 { units } else { 0 };
-            let Shared { clock, ops, .. } = shared;
+            let units = match self.collector.on(die).filter(|_| shared.shrinks) {
+                Some(collection) => shared.units_of_program(collection.site),
+                None => self.units_per_program * planes,
+            };
+            self.joined.units += if planes > 1 { u64::from(units) } else { 0 };
+            let (Shared { clock, ops, .. }, units) = (shared, units.into());
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {
             let Shared { clock, ops, .. } = shared;

@@ -30,6 +30,8 @@ def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[st
         ]
         reserve = f"{format_count(life.reserve_blocks)} {result.config.block_noun}"
         pairs.append(("reserve", f"{reserve}{_why(life)}"))
+        if life.smaller_superblocks is not None:
+            pairs.append(("smaller", _smaller(life, life.smaller_superblocks)))
         pairs.append(("wear", _wear(result.wear)))
     if busy and result.busy is not None:
         pairs.append(("busy", _busy(result.busy)))
@@ -72,6 +74,11 @@ def _why(life: Lifetime) -> str:
     parts = [f"{text} in {count}" for count, text in reasons if count]
     runs = life.reserve_used_up + life.pool_ran_dry
     return f", {', '.join(parts)} of {many(runs, 'run')}" if parts else ""
+
+
+def _smaller(life: Lifetime, superblocks: float) -> str:
+    lost = format_count(round(life.lost_pages or 0))
+    return f"{superblocks:.5g} superblocks at the end, without {lost} pages that they have lost"
 
 
 def _wear(wear: Wear | None) -> str:

@@ -70,6 +70,11 @@ class Lifetime:
     #: The number of runs that failed because several victims in a row wore out and the pool was
     #: empty.
     pool_ran_dry: int
+    #: The superblocks that were in use without some of their blocks at the end, as a mean over the
+    #: runs; ``None`` if superblocks retire with their first bad block.
+    smaller_superblocks: float | None = None
+    #: The pages that these superblocks had lost, as a mean over the runs; ``None`` as above.
+    lost_pages: float | None = None
     #: The failures of blocks in the first run, as pairs: the drive writes done, and the bad blocks
     #: from then on. At most 128 failures are listed, the first and the last among them.
     failures: tuple[tuple[float, int], ...] = field(default=(), repr=False)

@@ -89,7 +89,7 @@ impl NaiveRule for MapApart {
         }
     }
 
-    fn collected(&mut self, class: usize, opened: Time, valid: usize, now: Time) {
+    fn collected(&mut self, class: usize, opened: Time, valid: (usize, usize), now: Time) {
         if class < self.map() {
             let (opened, now) = (self.seen(opened), self.seen(now));
             self.rule.iter_mut().for_each(|rule| rule.collected(class, opened, valid, now));

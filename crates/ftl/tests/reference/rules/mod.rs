@@ -56,7 +56,15 @@ pub trait NaiveRule {
     fn opened(&mut self, _class: usize) {}
 
     /// A block of `class` with `valid` of its pages valid is collected; it was opened at `opened`.
-    fn collected(&mut self, _class: usize, _opened: Time, _valid: usize, _now: Time) {}
+    /// `valid` of the `pages` of a block were copied.
+    fn collected(
+        &mut self,
+        _class: usize,
+        _opened: Time,
+        (_valid, _pages): (usize, usize),
+        _now: Time,
+    ) {
+    }
 }
 
 /// The drive that a rule is made for, and what its host will do: pages that it writes, or discards.

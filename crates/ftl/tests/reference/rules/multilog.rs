@@ -11,8 +11,8 @@ pub struct MultiLog {
     /// The level of each page with data.
     level: BTreeMap<u32, usize>,
     written: BTreeMap<u32, u64>,
-    /// For each level, the valid pages of the blocks that were collected.
-    kept: Vec<Vec<usize>>,
+    /// For each level, the valid pages and the pages of the blocks that were collected.
+    kept: Vec<Vec<(usize, usize)>>,
 }
 
 impl MultiLog {
@@ -48,8 +48,9 @@ impl NaiveRule for MultiLog {
         if level == 0 || self.kept[level].is_empty() {
             return level;
         }
-        let pages = self.kept[level].len() * self.pages_per_block;
-        let share = self.kept[level].iter().sum::<usize>() as f64 / pages as f64;
+        let pages: usize = self.kept[level].iter().map(|&(_, pages)| pages).sum();
+        let valid: usize = self.kept[level].iter().map(|&(valid, _)| valid).sum();
+        let share = valid as f64 / pages as f64;
         let expected = self.valid(level) as f64 * share / 2.0;
         let chance = 1.0 - (now.host - last) as f64 / expected;
         if draw(page, now.host) < chance { level - 1 } else { level }
@@ -77,7 +78,7 @@ impl NaiveRule for MultiLog {
         self.level.insert(page, to);
     }
 
-    fn collected(&mut self, class: usize, _: Time, valid: usize, _: Time) {
+    fn collected(&mut self, class: usize, _: Time, valid: (usize, usize), _: Time) {
         self.kept[class].push(valid);
         if self.valid(self.coldest) >= self.pages_per_block && self.coldest + 1 < self.levels {
             self.coldest += 1;

@@ -79,7 +79,7 @@ impl NaiveRule for SepBit {
         self.written.remove(&page);
     }
 
-    fn collected(&mut self, class: usize, opened: Time, _: usize, now: Time) {
+    fn collected(&mut self, class: usize, opened: Time, _: (usize, usize), now: Time) {
         if class == 0 {
             self.lifetimes.push(now.host - opened.host);
             if self.lifetimes.len() == 16 {

@@ -33,6 +33,8 @@ struct Part {
     op: u32,
     /// The place of a unit of the page.
     ppn: u32,
+    /// The number of the page in its block.
+    page: u32,
     /// The planes whose pages are read together.
     planes: u32,
     /// The nanoseconds for which collections had held the die when the page began to wait.
@@ -163,7 +165,7 @@ impl Scheduler {
                 continue;
             }
             link(shared, &ops);
-            self.rebuild(shared, ops[0], others);
+            self.rebuild(shared, ops[0], ppn, others);
         }
         link(shared, &done);
         done.first().copied().unwrap_or(NONE)
@@ -175,12 +177,13 @@ impl Scheduler {
         let Some(superblocks) = &self.superblocks else { return Vec::new() };
         let Superblocks { rows, lines, .. } = superblocks;
         let plane = shared.map.plane_of(ppn);
-        let offset = shared.map.geometry().place_of(ppn).1;
+        let (block, offset) = shared.map.geometry().place_of(ppn);
+        let places = rows.of(shared.map.smaller(block));
         let in_superblock = |offset_of_other: u32| ppn - offset + offset_of_other;
         let is_on_flash =
             |ppn: u32| !self.is_buffered(shared, ppn) && !shared.map.is_unwritten(ppn);
-        let own = rows.member(offset);
-        let mut others: Vec<(u32, u32, u32)> = rows
+        let own = places.member(offset);
+        let mut others: Vec<(u32, u32, u32)> = places
             .others_of_stripe(offset)
             .map(|(member, page)| {
                 let planes = rows.planes_of_stripe() - u32::from(member == own);
@@ -188,8 +191,8 @@ impl Scheduler {
             })
             .filter(|&(_, place, _)| is_on_flash(place))
             .collect();
-        let last = rows.last_of_stripe(offset);
-        if let Some(member) = rows.parity_after(last)
+        let last = places.last_of_stripe(offset);
+        if let Some(member) = places.parity_after(last)
             && is_on_flash(in_superblock(last))
         {
             let die = rows.die(plane, member);
@@ -203,9 +206,18 @@ impl Scheduler {
         others
     }
 
-    /// Lets other dies read the pages that rebuild the failed read `op`.
-    fn rebuild<O: Observer>(&mut self, shared: &Shared<O>, op: u32, others: Vec<(u32, u32, u32)>) {
+    /// Lets other dies read the pages that rebuild the failed read `op`, of the unit at `ppn`.
+    fn rebuild<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        op: u32,
+        ppn: u32,
+        others: Vec<(u32, u32, u32)>,
+    ) {
         let now = shared.now();
+        let (block, offset) = shared.map.geometry().place_of(ppn);
+        // The pages of a stripe have one number in their blocks.
+        let page = self.superblocks().rows.of(shared.map.smaller(block)).page(offset);
         let left = others.len() as u32;
         debug_assert!(
             others.iter().all(|&(die, ppn, _)| !self.erases_block_of(shared, die, ppn)),
@@ -214,7 +226,7 @@ impl Scheduler {
         self.failing().failed.insert(op, Failed { left, is_lost: false });
         for (die, ppn, planes) in others {
             let held_ns = self.flash.die(die).held_until(now);
-            let part = Part { op, ppn, planes, held_ns };
+            let part = Part { op, ppn, page, planes, held_ns };
             self.failing().parts[die as usize].waiting.push_back(part);
             self.ready.add(die);
         }
@@ -246,7 +258,7 @@ impl Scheduler {
         let part = self.failing().parts[die as usize].waiting.pop_front().expect("a page waits");
         let blocked_ns = self.flash.die(die).held_until(shared.now()) - part.held_ns;
         let job = Job::Rebuild(part.op);
-        let cell_ns = self.time_at(shared, job, part.ppn);
+        let cell_ns = self.time_at(shared, job, part.ppn, Some(part.page));
         let units = part.planes * shared.ops.chain(part.op).count() as u32;
         self.flash.set_copy_units(die, units);
         let failing = self.failing();

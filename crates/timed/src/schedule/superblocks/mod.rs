@@ -198,8 +198,9 @@ impl Superblocks {
 
     /// Returns the die that has the unit at `ppn`.
     fn die_of(&self, map: &dyn Stepwise, ppn: u32) -> u32 {
-        let offset = map.geometry().place_of(ppn).1;
-        self.rows.die(map.plane_of(ppn), self.rows.member(offset))
+        let (block, offset) = map.geometry().place_of(ppn);
+        let member = self.rows.of(map.smaller(block)).member(offset);
+        self.rows.die(map.plane_of(ppn), member)
     }
 
     /// Returns the page that was written last into the program that a die works on, at this place, and
@@ -442,17 +443,25 @@ impl Scheduler {
 
     /// Begins a job that starts in the cells, at the place `ppn`.
     fn begin_at<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, job: Job, ppn: u32) {
-        let cells_ns = self.time_at(shared, job, ppn);
+        let cells_ns = self.time_at(shared, job, ppn, None);
         self.flash.begin_in_cells(&mut shared.clock, &mut shared.ops, die, job, cells_ns);
     }
 
-    /// Returns the time that the cells work on a job at the place `ppn`, in nanoseconds.
-    fn time_at<O: Observer>(&mut self, shared: &Shared<O>, job: Job, ppn: u32) -> u64 {
+    /// Returns the time that the cells work on a job at the place `ppn`, in nanoseconds. `page` is the number
+    /// of its flash page in the block, if the superblock there may have lost blocks since the job waits.
+    fn time_at<O: Observer>(
+        &mut self,
+        shared: &Shared<O>,
+        job: Job,
+        ppn: u32,
+        page: Option<u32>,
+    ) -> u64 {
         match self.flash.is_uniform() {
             true => self.flash.times().of(job),
             false => {
                 let programs = job.programs();
-                let site: Site = self.sites.at(&*shared.map, ppn, shared.clock.now(), programs);
+                let site: Site =
+                    self.sites.at(&*shared.map, (ppn, page), shared.clock.now(), programs);
                 self.flash.times().of_page(job, &site)
             }
         }

@@ -105,12 +105,13 @@ impl Scheduler {
         while superblocks.moving[plane as usize].ahead.len() < most {
             let next = superblocks.moving[plane as usize].next;
             let Some(page) = shared.map.next_live_page(plane, next) else { return };
-            let offset = shared.map.geometry().place_of(page).1;
-            let die = rows.die(plane, rows.member(offset));
+            let (block, offset) = shared.map.geometry().place_of(page);
+            let places = rows.of(shared.map.smaller(block));
+            let die = rows.die(plane, places.member(offset));
             let at_hand = superblocks.holds(&*shared.map, page);
             let relocation = &mut superblocks.moving[plane as usize];
             relocation.ahead.push_back((page, at_hand));
-            relocation.next = rows.page_behind(offset);
+            relocation.next = places.page_behind(offset);
             if at_hand {
                 continue; // its program is not over, so the data are in the buffer
             }
@@ -142,7 +143,10 @@ impl Scheduler {
             return Ok(());
         }
         relocation.ahead.clear();
-        for die in superblocks.rows.dies(plane) {
+        let places = superblocks.rows.of(victim.and_then(|block| shared.map.smaller(block)));
+        let rows = superblocks.rows;
+        for member in (0..rows.dies_together()).filter(|&member| places.have(member)) {
+            let die = rows.die(plane, member);
             let turn = superblocks.take_turn();
             let line = &mut superblocks.lines[die as usize];
             line.reads.clear(); // pages that have died need no read

@@ -8,6 +8,7 @@
 use flashgc_base::snapshot::Value;
 
 use super::{Scheduler, Superblocks};
+use crate::config::Places;
 use crate::flash::Job;
 use crate::observer::Observer;
 use crate::ops::NONE;
@@ -32,6 +33,10 @@ pub(super) struct Program {
     pub(super) held_ns: u64,
     /// The number of the collection that copies; `None` for data of the host.
     pub(super) collection: Option<u64>,
+    /// The units that move over the bus, those of parity included.
+    units: u32,
+    /// The number of its first flash page in the block.
+    first_page: u32,
     pub(super) is_parity: bool,
     /// `true` for the second pass of a word line.
     is_second: bool,
@@ -43,6 +48,8 @@ struct Pass {
     member: u32,
     /// The offset of the program in the superblock. For parity: that of the last program of its stripe.
     offset: u32,
+    /// The row of programs.
+    row: u32,
     is_parity: bool,
     is_second: bool,
     /// The write that waits for the pass, or [`NONE`].
@@ -53,25 +60,31 @@ impl Superblocks {
     /// Returns the passes that dies make when the program at `offset` of a superblock of `end` units is
     /// full, in order. `op` waits for those of the data. The die that is last begins first: that of the
     /// data.
-    fn passes_of(&self, offset: u32, end: u32, op: u32) -> impl Iterator<Item = Pass> + use<> {
-        let (rows, row, of_data) = (self.rows, self.rows.row(offset), self.rows.member(offset));
+    fn passes_of<'a>(
+        &self,
+        places: Places<'a>,
+        offset: u32,
+        end: u32,
+        op: u32,
+    ) -> impl Iterator<Item = Pass> + use<'a> {
+        let (row, of_data) = (places.row(offset), places.member(offset));
         let has_two = self.second_ns.is_some();
         let is_full = has_two && offset + self.units_per_program == end;
         let below = row.checked_sub(1).filter(|_| has_two);
         let last = if is_full { Some(row) } else { below };
         let pass = move |member: u32, row: u32, is_second: bool| {
-            let (offset, is_parity) = rows.program_of(member, row);
+            let (offset, is_parity) = places.program_of(member, row)?;
             let is_awaited = member == of_data && last == Some(row).filter(|_| is_second);
             let op = if is_awaited { op } else { NONE };
-            Pass { member, offset, is_parity, is_second, op }
+            Some(Pass { member, offset, row, is_parity, is_second, op })
         };
-        let members = rows.parity_after(offset).into_iter().chain([of_data]);
+        let members = places.parity_after(offset).into_iter().chain([of_data]);
         let of_rows = members.flat_map(move |member| {
-            let below = below.map(|row| pass(member, row, true));
-            [Some(pass(member, row, false)), below].into_iter().flatten()
+            let below = below.and_then(|row| pass(member, row, true));
+            [pass(member, row, false), below].into_iter().flatten()
         });
-        let at_end = if is_full { rows.dies_together() } else { 0 };
-        of_rows.chain((0..at_end).map(move |member| pass(member, row, true)))
+        let at_end = if is_full { self.rows.dies_together() } else { 0 };
+        of_rows.chain((0..at_end).filter_map(move |member| pass(member, row, true)))
     }
 }
 
@@ -88,17 +101,18 @@ impl Scheduler {
         collection: Option<u64>,
     ) {
         let plane = shared.map.plane_of(first);
-        let offset = shared.map.geometry().place_of(first).1;
+        let (block, offset) = shared.map.geometry().place_of(first);
         let Self { superblocks: Some(superblocks), ready, flash, .. } = self else { return };
         *superblocks.full.entry(first).or_default() += 1;
         let rows = superblocks.rows;
-        let die = rows.die(plane, rows.member(offset));
+        let places = rows.of(shared.map.smaller(block));
+        let die = rows.die(plane, places.member(offset));
         match collection {
             Some(_) => superblocks.moving[plane as usize].last = Some(die),
             None => superblocks.filling[plane as usize].last = Some(die),
         }
         let end = shared.map.geometry().pages_per_block();
-        for pass in superblocks.passes_of(offset, end, op) {
+        for pass in superblocks.passes_of(places, offset, end, op) {
             let die = rows.die(plane, pass.member);
             let program = Program {
                 first: first - offset + pass.offset,
@@ -108,6 +122,8 @@ impl Scheduler {
                 turn: superblocks.take_turn(),
                 held_ns: flash.die(die).held_until(shared.now()),
                 collection,
+                units: places.units_to_program(pass.offset),
+                first_page: places.first_page(pass.row),
                 is_parity: pass.is_parity,
                 is_second: pass.is_second,
             };
@@ -146,8 +162,9 @@ impl Scheduler {
         );
         line.programming.push_back(program);
         let second_ns = self.superblocks().second_ns.filter(|_| program.is_second);
-        let cells_ns = second_ns.unwrap_or_else(|| self.time_at(shared, job, program.first));
-        let units = self.units_per_program.into();
+        let page = Some(program.first_page);
+        let cells_ns = second_ns.unwrap_or_else(|| self.time_at(shared, job, program.first, page));
+        let units = program.units.into();
         self.flash.begin_on_bus(&mut shared.clock, &mut shared.ops, die, job, units, cells_ns);
     }
 
