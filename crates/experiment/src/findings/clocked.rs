@@ -208,9 +208,8 @@ pub(crate) struct Apart {
 }
 
 /// Returns the finding that operations on the planes of a die came one after another.
-/// `multi_plane` is `true` if the drive joins operations that wait, and `gives_way` if requests go
-/// between the steps of collections.
-pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) -> Finding {
+/// `multi_plane` is `true` if the drive joins operations that wait.
+pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool) -> Finding {
     let Apart { share, programs, erases: [joined, erases], factor } = *apart;
     let few = |share: f64| if share == 0.0 { "none".to_string() } else { percent(share) };
     let erased = match erases {
@@ -227,15 +226,9 @@ pub(crate) fn planes_apart(apart: &Apart, multi_plane: bool, gives_way: bool) ->
         true => format!("{} with {}", choice("superblock", "die"), choice("multi_plane", "no")),
         false => choice("superblock", "die"),
     };
-    let hint = match (multi_plane, gives_way) {
-        (false, _) => {
-            format!("{joins}, as drives of today do, or {}", choice("multi_plane", "yes"))
-        }
-        (true, true) => format!(
-            "{joins}: planes of a die fill at different times, and {} lets requests in between their copies",
-            option("preemption")
-        ),
-        (true, false) => {
+    let hint = match multi_plane {
+        false => format!("{joins}, as drives of today do, or {}", choice("multi_plane", "yes")),
+        true => {
             format!("{joins}, or more requests at a time, so that writes wait for several planes")
         }
     };

@@ -10,8 +10,8 @@ use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, StreamCounts};
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
-    ByTenant, Hardware, Joined, Loop, Overload, PowerLimit, Preemption, Refused, Settings,
-    Suspension, Throughput, TimedResult, Utilisation, WorstResult, slowest,
+    ByTenant, Hardware, Joined, Loop, Overload, PowerLimit, Refused, Settings, Suspension,
+    Throughput, TimedResult, Utilisation, WorstResult, slowest,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -279,7 +279,7 @@ impl<'a> ClockPart<'a> {
 
     /// Returns the finding that operations on the planes of a die came one after another.
     fn planes_apart(&self, summary: &Summary<'_>) -> Option<Finding> {
-        let Settings { hardware, multi_plane, collecting, .. } = &self.timed.settings;
+        let Settings { hardware, multi_plane, .. } = &self.timed.settings;
         let joined = Joined::sum(self.runs.iter().map(|run| run.joined)).unwrap_or_default();
         let counters = &summary.counted.counters;
         let programs = counters.programs();
@@ -288,10 +288,9 @@ impl<'a> ClockPart<'a> {
         let factor = time_apart(hardware, counters, read, &joined);
         let is_slowed = factor > MOST_APART && self.result.utilisation.die > LEAST_BUSY;
         (is_slowed || *multi_plane && share < LEAST_JOINED && programs > 0).then(|| {
-            let gives_way = collecting.preemption != Preemption::None;
             let erases = [joined.erases, counters.erases];
             let apart = Apart { share, programs, erases, factor };
-            findings::planes_apart(&apart, *multi_plane, gives_way)
+            findings::planes_apart(&apart, *multi_plane)
         })
     }
 

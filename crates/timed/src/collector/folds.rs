@@ -80,7 +80,30 @@ impl Collector {
     /// Returns `true` if another collection follows in `plane` at once after `ended`, as its unit still
     /// has too few erased blocks. After a fold that gave the pool no block none does.
     pub(super) fn goes_on(&self, map: &dyn Stepwise, ended: &Collection, plane: u32) -> bool {
-        ended.gives_block && self.is_short(map, self.units.of_plane(plane))
+        ended.gives_block
+            && (self.is_short(map, self.units.of_plane(plane))
+                || self.lacks_room_to_fold(map, plane))
+    }
+
+    /// Returns `true` if a paced fold of a block that is set aside waits, and the erased blocks are so few
+    /// that none can begin. Without one more erased block no fold would ever begin on a full drive.
+    fn lacks_room_to_fold(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        self.pace.is_some()
+            && map.slc().is_some_and(|slc| slc.has_full(plane))
+            && map.blocks_for_host(plane) <= self.rules.high + 1
+            && map.reclaimable_pages(plane) >= u64::from(self.pages_per_block)
+    }
+
+    /// Returns the part of `room`, which a collection makes for pages of the host, that is left to them if
+    /// paced folds wait in `plane`. Folds of blocks that are set aside take the rest: without it, the host
+    /// would use all that collections give, and no fold would ever begin on a full drive.
+    pub(super) fn beside_folds(&self, map: &dyn Stepwise, plane: u32, room: u64) -> u64 {
+        match self.pace {
+            Some(pace) if map.slc().is_some_and(|slc| slc.has_full(plane)) => {
+                (room as f64 / (1.0 + pace)) as u64
+            }
+            _ => room,
+        }
     }
 
     /// Returns `true` if an idle die has something to collect or to fold in a plane.

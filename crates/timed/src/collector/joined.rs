@@ -218,10 +218,10 @@ impl Collector {
         let sent = shared.ops.sent();
         let collection = self.collection(die);
         collection.copied += copies;
-        if !waits || merged != NONE {
-            if let Some(programs) = self.program_full(die) {
-                return Ok(programs);
-            }
+        if (!waits || merged != NONE)
+            && let Some(programs) = self.program_full(die)
+        {
+            return Ok(programs);
         }
         let collection = self.collection(die);
         if copies == 0 {

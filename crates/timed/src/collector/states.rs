@@ -319,6 +319,7 @@ impl Collector {
         let [copied, written] = [copied, let_through].map(u64::from);
         let (valid, planes) = (copied + left, u64::from(planes));
         let room = (copied + 1) * (size - valid) / (valid + 1);
+        let room = if collection.folds { room } else { self.beside_folds(map, plane, room) };
         // Pages of the host can go together, so they go in groups of one for each plane.
         written < if left > 0 { room / planes * planes } else { room }
     }
