@@ -444,10 +444,10 @@ fn a_saturated_die_makes_the_requests_that_were_worked_out_by_hand() {
     assert!((slower / found - 1.0).abs() < 0.1, "{slower} {found}");
     assert_eq!(told(&apart).unwrap().evidence["joined_share"], 0.0);
     assert!(told(&result).is_none());
-    // Multi-plane operations do nearly as well.
+    // Multi-plane operations do nearly as well: a plane whose units fill no program waits for more.
     config.timed.as_mut().unwrap().multi_plane = true;
     let joined = run(&config, 1);
-    assert!(rate(&joined) > 0.9 * rate(&result), "{} {}", rate(&joined), rate(&result));
+    assert!(rate(&joined) > 0.8 * rate(&result), "{} {}", rate(&joined), rate(&result));
     assert!(told(&joined).is_none());
     // A drive that is mostly idle is not slower for it.
     config.timed.as_mut().unwrap().multi_plane = false;
