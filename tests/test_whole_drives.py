@@ -143,15 +143,24 @@ def test_a_consumer_drive_has_two_cliffs() -> None:
     assert math.isclose(folding, 400e6, rel_tol=0.16)
 
 
-def test_a_whole_drive_says_its_memory_and_names_the_scale() -> None:
-    note = memory_note(
-        {"capacity": 8 << 40, "mapping_unit": 4096, "page_size": 16384, "scale": "1"}
-    )
+#: A run of one drive write after two others, in the words of a configuration.
+RUN = {"workload": "uniform", "length": {"writes": "1x"}, "warmup": "2x", "runs": 1}
+
+
+def test_a_whole_drive_says_its_memory_and_time_and_names_the_scale() -> None:
+    whole = {**RUN, "page_size": 4096, "scale": "1", "timed": None}
+    note = memory_note({**whole, "capacity": 8 << 40, "mapping_unit": 4096, "page_size": 16384})
     assert note is not None
     assert format_size(16 << 30) in note
+    # Three drive writes of 2^31 units, at 10 M a second, are 644 s.
+    assert "roughly 10 minutes of one core" in note
     assert "--scale 1/64" in note
-    assert memory_note({"capacity": 8 << 40, "page_size": 4096, "scale": "1/64"}) is None
-    blocks = {"blocks": 1 << 20, "page_size": 4096, "scale": "1"}
+    # With a clock, the writes before it take no longer than without; the others take 4295 s.
+    timed = memory_note({**whole, "capacity": 8 << 40, "timed": {}})
+    assert timed is not None
+    assert "roughly 1 hour of one core" in timed
+    assert memory_note({**whole, "capacity": 8 << 40, "scale": "1/64"}) is None
+    blocks = {**whole, "blocks": 1 << 20}
     assert memory_note({**blocks, "pages_per_block": 256}) is None
     assert memory_note({**blocks, "pages_per_block": 512}) is not None
 
@@ -159,8 +168,8 @@ def test_a_whole_drive_says_its_memory_and_names_the_scale() -> None:
 def test_the_memory_of_several_drives_is_said_once_for_each_size(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    large = {"capacity": 8 << 40, "page_size": 16384, "scale": "1"}
-    small = {"capacity": 8 << 30, "page_size": 16384, "scale": "1"}
+    large = {**RUN, "capacity": 8 << 40, "page_size": 16384, "scale": "1"}
+    small = {**large, "capacity": 8 << 30}
     configs = [large, small, {**large, "victim": "fifo"}, {**large, "capacity": 16 << 40}]
     say_memory(configs, quiet=True)
     assert capsys.readouterr().err == ""

@@ -176,19 +176,32 @@ MUCH_MEMORY = 4 << 30
 
 
 def memory_note(config: Mapping[str, Any]) -> str | None:
-    """Return how much memory a large drive takes, and how to simulate a part of it."""
+    """Return the memory and time that a large drive takes, and how to simulate a part of it."""
+    from flashgc.studies.sweep.cost import pages_of, seconds_of
     from flashgc.units import format_size
 
-    unit = config.get("mapping_unit") or config["page_size"]
-    blocks, pages = config.get("blocks") or 0, config.get("pages_per_block") or 0
-    capacity = config.get("capacity") or blocks * pages * config["page_size"]
-    memory = capacity // unit * BYTES_A_UNIT
+    units = pages_of(config)
+    memory = units * BYTES_A_UNIT
     if config["scale"] != "1" or memory < MUCH_MEMORY:
         return None
+    capacity = units * (config.get("mapping_unit") or config["page_size"])
     return (
         f"note: a drive of {format_size(capacity)} takes about {format_size(memory)} of memory, "
-        "and hours; --scale 1/64 simulates a part of it"
+        f"and roughly {_roughly(seconds_of(config, {}))} of one core; --scale 1/64 simulates a "
+        "part of it"
     )
+
+
+def _roughly(seconds: float) -> str:
+    """A duration with one digit, in the largest unit of which it has one.
+
+    >>> _roughly(2150), _roughly(4280), _roughly(90_000), _roughly(40)
+    ('40 minutes', '1 hour', '1 day', '40 seconds')
+    """
+    units = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+    name, length = next((unit for unit in units if seconds >= unit[1]), units[-1])
+    number = float(f"{seconds / length:.1g}")
+    return f"{number:g} {name}" + ("" if number == 1 else "s")
 
 
 def say_memory(configs: Sequence[Mapping[str, Any]], *, quiet: bool) -> None:

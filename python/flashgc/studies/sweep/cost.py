@@ -26,6 +26,8 @@ _PAGES_PER_BLOCK = 64
 _TRACE_BYTES, _PACKED_BYTES = 10, 2
 #: Passes of a trace, and drive writes of a generator, until write amplification is steady.
 _USUAL_PASSES, _USUAL_DRIVE_WRITES = 70.0, 100.0
+#: Drive writes before the clock starts, if they end when the drive has settled.
+_USUAL_BEFORE = 10.0
 #: Assumed number of pages of a drive whose size depends on the trace.
 _UNKNOWN_PAGES = 1 << 20
 
@@ -50,12 +52,14 @@ def kind_of(config: Mapping[str, Any]) -> str:
 
 
 def pages_of(config: Mapping[str, Any]) -> int:
-    """The approximate number of pages of the drive."""
+    """The approximate number of pages of the map, in mapping units, of the drive."""
     blocks, capacity = config.get("blocks"), config.get("capacity")
+    page = int(config.get("page_size") or 4096)
+    unit = int(config.get("mapping_unit") or page)
     if blocks:
-        return int(blocks) * int(config.get("pages_per_block") or 1)
+        return int(blocks) * int(config.get("pages_per_block") or 1) * page // unit
     if capacity:
-        return int(capacity) // int(config.get("page_size") or 4096)
+        return int(capacity) // unit
     return _UNKNOWN_PAGES
 
 
@@ -80,6 +84,26 @@ def writes_of(config: Mapping[str, Any]) -> float:
     return runs * _USUAL_DRIVE_WRITES * pages
 
 
+def before_of(config: Mapping[str, Any]) -> float:
+    """The approximate number of pages that the host writes before the run, in all runs.
+
+    A warm-up that is a part of the run has no further writes.
+
+    >>> drive = {"blocks": 1000, "pages_per_block": 100, "runs": 3, "timed": None}
+    >>> before_of(drive | {"warmup": "2x"}), before_of(drive | {"warmup": "30%"})
+    (600000.0, 0.0)
+    """
+    text = str(config.get("warmup") or "0").strip()
+    if text == "auto":
+        text = f"{_USUAL_BEFORE}x" if drive_of(config) == "timed" else "0"
+    if "/" in text or text.endswith("%"):
+        return 0.0
+    runs = int(config.get("runs") or 1)
+    if text.endswith("x"):
+        return runs * float(text[:-1]) * pages_of(config)
+    return runs * float(parse_count(text))
+
+
 def _trace_writes(path: str) -> float:
     """The approximate number of pages that a trace writes, from the size of its file."""
     try:
@@ -94,7 +118,7 @@ def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
     """The approximate seconds on one core; ``speeds`` are writes per second by :func:`kind_of`.
 
     If the kind has no speed, the default speed of the drive and the typical time of calls to Python
-    are used.
+    are used. Writes before the run have the speed of counting drives.
 
     >>> config = {"workload": "uniform", "blocks": 1000, "pages_per_block": 100, "runs": 1,
     ...           "length": {"writes": "20x"}, "timed": None}
@@ -110,4 +134,6 @@ def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
         called += PICK / int(config.get("pages_per_block") or _PAGES_PER_BLOCK)
     if is_written(config.get("placement")):
         called += PAGE
-    return max(writes / USUAL[drive_of(config)] + writes * _AMPLIFICATION * called, 1e-3)
+    before = before_of(config)
+    drive = writes / USUAL[drive_of(config)] + before / USUAL["counting"]
+    return max(drive + (writes + before) * _AMPLIFICATION * called, 1e-3)
