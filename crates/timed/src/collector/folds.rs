@@ -85,8 +85,8 @@ impl Collector {
                 || self.lacks_room_to_fold(map, plane))
     }
 
-    /// Returns `true` if a paced fold of a block that is set aside waits, and the erased blocks are so few
-    /// that none can begin. Without one more erased block no fold would ever begin on a full drive.
+    /// Returns `true` if a block waits for a paced fold, and erased blocks are so few that no block that is
+    /// set aside can be folded. Without one more erased block none would ever be on a full drive.
     fn lacks_room_to_fold(&self, map: &dyn Stepwise, plane: u32) -> bool {
         self.pace.is_some()
             && map.slc().is_some_and(|slc| slc.has_full(plane))
@@ -95,8 +95,8 @@ impl Collector {
     }
 
     /// Returns the part of `room`, which a collection makes for pages of the host, that is left to them if
-    /// paced folds wait in `plane`. Folds of blocks that are set aside take the rest: without it, the host
-    /// would use all that collections give, and no fold would ever begin on a full drive.
+    /// a block of `plane` waits for a paced fold. Folds take the rest: without it, the host would use all
+    /// that collections give, and no block that is set aside would ever be folded on a full drive.
     pub(super) fn beside_folds(&self, map: &dyn Stepwise, plane: u32, room: u64) -> u64 {
         match self.pace {
             Some(pace) if map.slc().is_some_and(|slc| slc.has_full(plane)) => {

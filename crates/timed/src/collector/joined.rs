@@ -11,10 +11,10 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::FoldOf;
 use flashgc_ftl::stepwise::Move;
 
-use super::moves::{Collection, Point, Step};
+use super::moves::{Collection, Point, Step, place};
 use super::{Collector, Goal};
 use crate::flash::Job;
-use crate::observer::{Observer, Source};
+use crate::observer::Observer;
 use crate::ops::NONE;
 use crate::shared::Shared;
 
@@ -31,8 +31,6 @@ pub(super) struct Member {
     is_full: bool,
     /// `true` if the victim has no valid page left.
     is_over: bool,
-    /// The number of pages that the collection has programmed on the plane.
-    pub(super) copied: u32,
 }
 
 impl Collector {
@@ -44,7 +42,7 @@ impl Collector {
 
     /// Returns `true` if the collection of a die works on several planes.
     pub fn is_joint(&self, die: u32) -> bool {
-        self.on(die).is_some_and(|collection| collection.planes > 1)
+        self.joins && self.on(die).is_some_and(|collection| collection.planes > 1)
     }
 
     /// Begins to collect in other planes of `die`, beside the collection that has begun in `first`. They
@@ -89,32 +87,6 @@ impl Collector {
             self.collection(die).planes = planes;
         }
         Ok(())
-    }
-
-    /// Ends the collection on the other planes of a die than `first`, after the erase of all victims.
-    /// Returns these planes.
-    pub(super) fn end_others<O: Observer>(
-        &mut self,
-        shared: &mut Shared<O>,
-        die: u32,
-        ended: &Collection,
-    ) -> Vec<u32> {
-        let mut others = Vec::new();
-        for plane in self.units.planes_of_die(die) {
-            if self.members[plane as usize].take().is_none() || plane == ended.plane {
-                continue;
-            }
-            let block = shared.map.erase(plane);
-            shared.observer.erased(block);
-            let now = shared.clock.now();
-            shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
-            self.counts.ended += 1;
-            let unit = self.units.of_plane(plane);
-            self.units.end(unit, ended.urgent);
-            self.update_s2(&*shared.map, unit);
-            others.push(plane);
-        }
-        others
     }
 
     /// Returns the next step of a collection that works on several planes of `die`.
@@ -196,21 +168,9 @@ impl Collector {
                 continue;
             }
             let Some(moving) = member.moving else { continue };
-            let ppn = if plane == first && merged != NONE {
-                let ppn = shared.map.merge(plane)?;
-                shared.has_its_page(merged, ppn)?;
-                shared.notes_write(merged, ppn);
-                Some(ppn)
-            } else {
-                let ppn = shared.map.copy(plane)?;
-                if let Some(ppn) = ppn {
-                    shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
-                }
-                ppn
-            };
+            let ppn = place(shared, plane, moving, if plane == first { merged } else { NONE })?;
             if let Some(ppn) = ppn {
                 copies += 1;
-                member.copied += 1;
                 (member.site, member.is_full) = (ppn, shared.fills_its_program(ppn));
             }
             waits |= !member.is_full;

@@ -191,28 +191,20 @@ impl Collector {
     ) -> Result<(u32, Option<Begun>), DriveError> {
         let ended = self.under_way[die as usize].take().expect("a collection is under way");
         debug_assert!(ended.point == Point::Erasing);
-        let block = shared.map.erase(ended.plane);
-        if let Some(counts) = shared.slc.as_mut().filter(|_| ended.folds) {
-            counts.erases += 1;
+        let others =
+            self.members(die).map(|(plane, _)| plane).filter(|&plane| plane != ended.plane);
+        let others: Vec<u32> = others.collect();
+        let unit = self.end_on(shared, &ended, ended.plane);
+        for &plane in &others {
+            self.end_on(shared, &ended, plane);
         }
-        shared.observer.erased(block);
-        let now = shared.clock.now();
-        self.tell(shared, die, ended.number, false);
-        shared.observer.erased_blocks(now, ended.plane, shared.map.free_blocks(ended.plane));
-        self.counts.ended += 1;
-        let unit = self.units.of_plane(ended.plane);
-        self.units.end(unit, ended.urgent);
-        let others = match ended.planes {
-            1 => Vec::new(),
-            _ => self.end_others(shared, die, &ended),
-        };
         self.life = Life::of(&*shared.map);
         if self.life == Life::Ended {
             return Ok((unit, None));
         }
-        self.update_s2(&*shared.map, unit);
         let (mut next, mut unfinished) = (None, Vec::new());
         for plane in std::iter::once(ended.plane).chain(others) {
+            self.update_s2(&*shared.map, self.units.of_plane(plane));
             let goes_on = match ended.idle {
                 true => rests && self.is_worth_resting(shared, plane),
                 false => self.goes_on(&*shared.map, &ended, plane),
@@ -240,6 +232,33 @@ impl Collector {
         let plane = self.units.planes_of_die(die).find(waits).filter(|_| !ended.idle);
         let begun = plane.map(|plane| self.begin(shared, plane, Goal::Blocks)).transpose()?;
         Ok((unit, begun.flatten()))
+    }
+
+    /// Ends a collection in `plane`, one of its planes, after the erase of the victim there. Returns the
+    /// unit of the plane.
+    fn end_on<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        ended: &Collection,
+        plane: u32,
+    ) -> u32 {
+        let block = shared.map.erase(plane);
+        if let Some(counts) = shared.slc.as_mut().filter(|_| ended.folds) {
+            counts.erases += 1;
+        }
+        shared.observer.erased(block);
+        let now = shared.clock.now();
+        if plane == ended.plane {
+            self.tell(shared, self.units.die_of(plane), ended.number, false);
+        }
+        shared.observer.erased_blocks(now, plane, shared.map.free_blocks(plane));
+        self.counts.ended += 1;
+        if let Some(member) = self.members.get_mut(plane as usize) {
+            *member = None;
+        }
+        let unit = self.units.of_plane(plane);
+        self.units.end(unit, ended.urgent);
+        unit
     }
 
     /// Begins a collection on an idle die, if one is worth it.

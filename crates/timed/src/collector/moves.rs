@@ -111,6 +111,31 @@ pub enum Step {
     Nothing,
 }
 
+/// Gives `moving`, a page of the victim of `plane`, its new place. A write of the host that shares the
+/// copy (`merged`, or [`NONE`]) gets the same place. Returns `None` if the page is no longer valid.
+///
+/// # Errors
+/// The errors of the map.
+pub(super) fn place<O: Observer>(
+    shared: &mut Shared<O>,
+    plane: u32,
+    moving: Move,
+    merged: u32,
+) -> Result<Option<u32>, DriveError> {
+    if merged != NONE {
+        debug_assert!(shared.ops[merged].page == moving.page);
+        let ppn = shared.map.merge(plane)?;
+        shared.has_its_page(merged, ppn)?;
+        shared.notes_write(merged, ppn);
+        return Ok(Some(ppn));
+    }
+    let ppn = shared.map.copy(plane)?;
+    if let Some(ppn) = ppn {
+        shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
+    }
+    Ok(ppn)
+}
+
 impl Collector {
     /// Returns the nanoseconds that a collection must wait at a preemption point: at first for the
     /// search of its victim, then for a check of the queue. `None` if it need not wait.
@@ -260,23 +285,17 @@ impl Collector {
         let collection = self.collection(die);
         let (plane, merged, folds) = (collection.plane, collection.merged_write, collection.folds);
         let moving = collection.moving.expect("a page is in the buffer");
-        let ppn = if merged != NONE {
-            debug_assert!(shared.ops[merged].page == moving.page);
-            let ppn = shared.map.merge(plane)?;
-            shared.has_its_page(merged, ppn)?;
-            shared.notes_write(merged, ppn);
-            ppn
-        } else if let Some(ppn) = shared.map.copy(plane)? {
-            shared.observer.programmed(moving.page, ppn, Source::Copy(moving.from));
-            if folds && let Some(counts) = &mut shared.slc {
-                counts.folded_pages += 1;
-            }
-            ppn
-        } else {
+        let Some(ppn) = place(shared, plane, moving, merged)? else {
             // The host has overwritten or discarded the page since it was read.
-            collection.reach(Point::B, shared.ops.sent());
+            self.collection(die).reach(Point::B, shared.ops.sent());
             return Ok(Step::Nothing);
         };
+        if folds
+            && merged == NONE
+            && let Some(counts) = &mut shared.slc
+        {
+            counts.folded_pages += 1;
+        }
         let collection = self.collection(die);
         (collection.point, collection.site) = (Point::Writing, ppn);
         collection.copied += 1;

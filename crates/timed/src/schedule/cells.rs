@@ -119,15 +119,11 @@ impl Scheduler {
         let Self { sites, flash, collector, .. } = self;
         let op = job.op();
         let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
-        let site = match (op, flush) {
-            (None, _) => None,
-            (_, Some(flush)) => sites.next_of(flush),
-            _ => None,
-        };
+        let site = flush.and_then(|flush| sites.next_of(flush));
         if let Some(time) = flash.times().of_slc(job) {
             let is_in_slc = match site {
-                Some(flushed) if flush.is_some() => in_slc(&**map, flushed),
-                _ => is_in_slc(ops, collector, die, job),
+                Some(flushed) => in_slc(&**map, flushed),
+                None => is_in_slc(ops, collector, die, job),
             };
             if is_in_slc {
                 return time;
