@@ -494,6 +494,33 @@ def test_streams_without_writes_or_handles_are_counted(tmp_path: Path) -> None:
     assert found(f"0, {end // 2}, 1\n{end // 2}, {end}, 4\n", 5)[:2] == (None, None)
 
 
+def test_writes_that_leave_a_full_group_are_counted(tmp_path: Path) -> None:
+    drive: Given = {**DRIVE, "frontier": "pool", "writes": "2x"}
+    end = flashgc.run(**drive).config.logical_pages * 4096
+    table = tmp_path / "streams.csv"
+
+    def found(share: int) -> tuple[Finding | None, Result]:
+        table.write_text(f"0, {end * share // 32}, 0\n")
+        options = {**drive, "placement": "fdp:handles=1,groups=2", "streams": str(table)}
+        result = flashgc.run("uniform", **options)
+        return the("group-full", result), result
+
+    # Group 0 is named for 1/32 of the pages. Half of them are there already.
+    finding, result = found(1)
+    assert finding is None
+    assert result.fdp is not None
+    assert result.fdp.written_outside_group == 0
+    finding, result = found(28)
+    assert finding is not None
+    assert result.fdp is not None
+    pages = result.fdp.written_outside_group
+    assert (finding.gravity, finding.evidence) == ("doubt", {"page_writes": pages, "groups": 2})
+    assert finding.claim.startswith(f"{pages} page writes went to another reclaim group")
+    # In the steady state, 3 of 7 pages that name group 0 lie in group 1.
+    named = result.streams[0].host_pages
+    assert pages / named == pytest.approx(3 / 7, abs=0.02)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_trace_events_that_do_not_fit_are_cut(tmp_path: Path) -> None:
     (tmp_path / "full.json").symlink_to("/dev/full")

@@ -46,6 +46,7 @@ FEATURES: tuple[Options, ...] = (
     {"power_protection": "no", "mapping_unit": "1KiB"},
     {"placement": "dac:regions=2"},
     {"placement": "fdp:handles=2", "streams": "FILE"},
+    {"placement": "fdp:handles=2,groups=2", "streams": "FILE"},
     {"placement": "oracle:classes=2"},
     {"placement": "sepbit"},
     {"streams": "FILE"},

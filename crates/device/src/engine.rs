@@ -34,7 +34,7 @@ pub use served::{Backend, Hinted, WriteStreams};
 use std::sync::Arc;
 
 use flashgc_base::counts::Counts;
-use flashgc_ftl::Stepwise;
+use flashgc_ftl::{GroupHomes, Handles, Stepwise};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{BlockInfo, Horizon};
@@ -52,9 +52,6 @@ use read::Window;
 use save::UnderWay;
 use stripes::Stripes;
 
-/// The only plane of a stored drive.
-const PLANE: u32 = 0;
-
 /// A stored drive.
 pub struct Drive {
     media: Box<dyn Media>,
@@ -67,6 +64,9 @@ pub struct Drive {
     horizons: Vec<Horizon>,
     /// The number of erased blocks at which collections begin.
     low: u32,
+    homes: GroupHomes,
+    /// The placement handles; `None` if the drive has none.
+    handles: Option<Handles>,
     /// The number of blocks that stay erased between two collections.
     kept_erased: u32,
     /// The streams of writes by address; `None` if the address does not determine the stream.

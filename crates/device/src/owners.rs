@@ -9,7 +9,7 @@ use std::path::Path;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::stepwise::Move;
-use flashgc_ftl::{FtlError, PlacementSpec, PlaneLayout, Stepwise};
+use flashgc_ftl::{FtlError, GroupHomes, PlacementSpec, PlaneId, PlaneLayout, Stepwise};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
 
@@ -23,8 +23,6 @@ pub const MOST_CELLS: usize = 1 << 14;
 
 /// The mark of an erased page.
 const FREE: StreamId = NO_STREAM;
-
-const PLANE: u32 = 0;
 
 /// The owners and groups to count, and the recordings to execute.
 #[derive(Clone, Debug)]
@@ -139,6 +137,7 @@ impl OfHost<'_> {
 /// A page store whose pages have owners.
 struct Followed<'a> {
     map: Box<dyn Stepwise>,
+    homes: GroupHomes,
     settings: &'a Settings,
     query: &'a Query<'a>,
     low: u32,
@@ -163,7 +162,9 @@ impl<'a> Followed<'a> {
         }
         let low = low_of(&layout)?;
         let (geometry, count) = (layout.geometry, query.count);
-        let map = settings.victim.build(PlaneLayout::one(layout));
+        let homes = GroupHomes::new(&layout);
+        let (planes, home) = (homes.groups(), &|page| homes.of(page));
+        let map = settings.victim.build(PlaneLayout { layout, planes, first: 0, home });
         let owned = Owned {
             copied_of: vec![0; usize::from(NO_STREAM) + 1],
             victims: vec![0; count],
@@ -173,6 +174,7 @@ impl<'a> Followed<'a> {
         let physical = u64::from(geometry.blocks()) * u64::from(geometry.pages_per_block());
         Ok(Self {
             map: map.map_err(|error| invalid(error.to_string()))?,
+            homes,
             settings,
             query,
             low,
@@ -248,9 +250,10 @@ impl<'a> Followed<'a> {
         if let (Some(stream), Some(streams)) = (stream, self.map.streams()) {
             streams.name(&[page], &[stream])?;
         }
-        self.make_room(page)?;
+        let plane = self.map.plane_of_write(page, self.homes.of(page), &[]);
+        self.make_room(page, plane)?;
         // At the end of its life a drive writes nothing.
-        if let Some(ppn) = self.map.write(page, PLANE)? {
+        if let Some(ppn) = self.map.write(page, plane)? {
             self.owner[page as usize] = owner;
             self.programs(ppn, owner);
         }
@@ -258,23 +261,23 @@ impl<'a> Followed<'a> {
     }
 
     /// Makes room as the engine of a stored drive does.
-    fn make_room(&mut self, page: u32) -> Result<(), FtlError> {
-        while self.map.host_room(page, PLANE).pages == 0 && self.map.free_blocks(PLANE) <= self.low
+    fn make_room(&mut self, page: u32, plane: PlaneId) -> Result<(), FtlError> {
+        while self.map.host_room(page, plane).pages == 0 && self.map.free_blocks(plane) <= self.low
         {
-            self.map.close_full(page, PLANE);
-            while !self.map.has_ended() && self.map.blocks_for_host(PLANE) <= self.low {
-                self.collect()?;
+            self.map.close_full(page, plane);
+            while !self.map.has_ended() && self.map.blocks_for_host(plane) <= self.low {
+                self.collect(plane)?;
             }
             if self.map.has_ended() {
                 return Ok(());
             }
-            self.map.open_closed(PLANE);
+            self.map.open_closed(plane);
         }
         Ok(())
     }
 
-    fn collect(&mut self) -> Result<(), FtlError> {
-        let Some(victim) = self.map.begin_collection(PLANE)? else { return Ok(()) };
+    fn collect(&mut self, plane: PlaneId) -> Result<(), FtlError> {
+        let Some(victim) = self.map.begin_collection(plane)? else { return Ok(()) };
         let counts = self.query.counted.contains(&self.map.counters().host_pages);
         self.held.fill(0);
         self.copied.fill(0);
@@ -285,15 +288,15 @@ impl<'a> Followed<'a> {
                 self.held[group] += 1;
             }
         }
-        while let Some(Move { page, .. }) = self.map.next_move(PLANE) {
-            let Some(ppn) = self.map.copy(PLANE)? else { continue };
+        while let Some(Move { page, .. }) = self.map.next_move(plane) {
+            let Some(ppn) = self.map.copy(plane)? else { continue };
             let owner = self.owner[page as usize];
             self.programs(ppn, owner);
             let group = self.group(owner);
             self.copied[group] += 1;
             self.owned.copied_of[usize::from(owner)] += u64::from(counts);
         }
-        let block = self.map.erase(PLANE);
+        let block = self.map.erase(plane);
         let pages = self.pages_of(block);
         self.programmed[pages].fill(FREE);
         if counts {
@@ -336,7 +339,9 @@ impl<'a> Followed<'a> {
         owned.blocks_per_cell = each;
         owned.live = vec![vec![0; cells]; self.query.count];
         owned.invalid = vec![0; cells];
-        owned.erases = self.map.blocks(PLANE).erase_counts().to_vec();
+        let planes = 0..self.map.planes();
+        owned.erases =
+            planes.flat_map(|plane| self.map.blocks(plane).erase_counts()).copied().collect();
         let programmed = self.programmed.chunks(geometry.pages_per_block() as usize);
         for (block, (live, programmed)) in live.chunks(self.query.count).zip(programmed).enumerate()
         {

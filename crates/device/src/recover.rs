@@ -391,15 +391,17 @@ impl Recovered {
         blocks
     }
 
-    /// Returns the open block of each class: of the blocks that are not full, the block that was
-    /// opened last.
+    /// Returns the open block of each class in each plane: of the blocks that are not full, the block that
+    /// was opened last.
     fn open_blocks(&self, b: u32) -> Vec<OpenBlock> {
         let mut unfinished = self.in_order(|info| info.is_written && info.next < b);
         unfinished.sort_by_key(|&block| std::cmp::Reverse(self.blocks[block as usize].opened));
+        let of_plane = self.blocks.len() as u32 / self.store.planes();
+        let unit = |block: BlockId| (block / of_plane, self.blocks[block as usize].class);
         let mut open: Vec<OpenBlock> = Vec::new();
         for block in unfinished {
             let BlockInfo { class, next, .. } = self.blocks[block as usize];
-            if open.iter().all(|open| open.class != class) {
+            if open.iter().all(|open| unit(open.block) != unit(block)) {
                 open.push(OpenBlock { class, block, next });
             }
         }

@@ -6,7 +6,9 @@ pub use text::{Outside, configuration, strangers};
 
 use std::sync::Arc;
 
-use flashgc_ftl::{Fill, Frontier, Layout, PlacementSpec, PlaneLayout, Stepwise, Victim};
+use flashgc_ftl::{
+    Fill, Frontier, GroupHomes, Layout, PlacementSpec, PlaneLayout, Stepwise, Victim,
+};
 use flashgc_workload::StreamRanges;
 
 use crate::checkpoint::{MOST_PAGES, slot_bytes};
@@ -114,10 +116,22 @@ impl Settings {
         Ok(low)
     }
 
+    /// Lets `with` look at the planes: one for each reclaim group.
+    fn planes<T>(&self, with: impl FnOnce(&PlaneLayout<'_>) -> T) -> T {
+        let (layout, homes) = (self.layout.clone(), self.homes());
+        let home = |page| homes.of(page);
+        with(&PlaneLayout { layout, planes: homes.groups(), first: 0, home: &home })
+    }
+
+    /// Returns the planes of the pages: one plane for each reclaim group.
+    pub(crate) fn homes(&self) -> GroupHomes {
+        GroupHomes::new(&self.layout)
+    }
+
     /// Returns the page store, empty.
     pub(crate) fn build(&self) -> Result<Box<dyn Stepwise>, DeviceError> {
         self.low()?;
-        let layer = self.victim.build(PlaneLayout::one(self.layout.clone()));
+        let layer = self.planes(|planes| self.victim.build(planes.clone()));
         layer.map_err(|error| invalid(error.to_string()))
     }
 
@@ -129,7 +143,7 @@ impl Settings {
         const ONCE: u64 = 1 << 16;
         self.low()?;
         let geometry = self.layout.geometry;
-        self.layout.check().map_err(|error| invalid(error.to_string()))?;
+        self.planes(|planes| planes.check()).map_err(|error| invalid(error.to_string()))?;
         let held = self.victim.bytes(&self.layout).map_err(|error| invalid(error.to_string()))?;
         let most = held.saturating_add(PER_BLOCK * u64::from(geometry.blocks()) + ONCE);
         let slot = slot_bytes(geometry.logical_pages(), geometry.blocks(), most);

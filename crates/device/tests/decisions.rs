@@ -74,7 +74,8 @@ fn stream_of(page: u32) -> StreamId {
 /// Streams by address: the data of a page keep its stream, also after a crash.
 #[test]
 fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
-    for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {
+    let groups = "fdp:handles=2,persistent=1,groups=2";
+    for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1", groups] {
         let mut settings = settings("cost-benefit", placement, "fifo");
         settings.layout.streams = true;
         let ranges = StreamRanges::parse(Path::new("streams"), STREAMS.as_bytes());

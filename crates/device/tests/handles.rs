@@ -115,6 +115,33 @@ fn collections_take_units_that_were_left() {
     }
 }
 
+/// Each group has a unit of every handle.
+#[test]
+fn a_unit_is_left_in_the_group_that_is_named() {
+    let settings = settings("greedy", "fdp:handles=2,groups=2", "fifo");
+    let media = new_medium(&settings);
+    let mut drive = open(media.clone(), &settings);
+    for page in 0..4 {
+        write(&mut drive, page, page, page as StreamId);
+    }
+    let rooms = |drive: &Drive| [0, 1, 2, 3, 4].map(|stream| drive.room_of(stream));
+    assert_eq!(rooms(&drive), [UNIT - 1, UNIT - 1, UNIT - 1, UNIT - 1, UNIT]);
+    assert_eq!(drive.close_unit(2).unwrap(), Some(UNIT - 1));
+    assert_eq!(drive.close_unit(4).unwrap(), None);
+    let left = [UNIT - 1, UNIT - 1, UNIT, UNIT - 1, UNIT];
+    assert_eq!(rooms(&drive), left);
+    drive.audit().unwrap();
+    // After a crash each handle goes on in the block that it opened last in its group. Handle 0 has left
+    // its block of group 1, and that is the last of them with data.
+    drive.flush().unwrap();
+    drop(drive);
+    let drive = open(media, &settings);
+    assert!(drive.stat().recovery.is_some());
+    assert_eq!(rooms(&drive), [UNIT - 1, UNIT - 1, UNIT - 1, UNIT - 1, UNIT]);
+    let stat = drive.stat();
+    assert_eq!((stat.mapped_pages, stat.free_blocks), (4, 56));
+}
+
 #[test]
 fn a_closed_drive_opens_with_the_same_units() {
     let settings = placed("cost-benefit");

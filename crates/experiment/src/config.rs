@@ -257,7 +257,8 @@ impl Resolved {
     /// clock, that is the mean of the marks at which collections begin and end.
     pub(crate) fn blocks_kept_erased(&self) -> f64 {
         let Some(timed) = &self.timed else {
-            return self.layout(0).blocks_kept_erased().into();
+            let of_group = self.layout(0).blocks_kept_erased();
+            return f64::from(of_group) * f64::from(self.placement.groups());
         };
         let Settings { collecting, hardware, .. } = &timed.settings;
         let units = hardware.all_planes() / collecting.unit.planes(hardware);

@@ -159,7 +159,11 @@ impl Driver {
     /// Returns the number of erases of every block.
     pub(crate) fn erase_counts(&mut self) -> Vec<u32> {
         match self {
-            Self::Counting(drive, _) => drive.layer().blocks().erase_counts().to_vec(),
+            Self::Counting(drive, _) => {
+                let layer = drive.layer();
+                let each = (0..layer.planes()).map(|plane| layer.blocks(plane).erase_counts());
+                each.collect::<Vec<_>>().concat()
+            }
             Self::Clocked(clock) => clock.erase_counts(),
         }
     }
@@ -167,7 +171,10 @@ impl Driver {
     /// Returns the number of blocks without a valid page that may be collected.
     pub(crate) fn dead_blocks(&mut self) -> u64 {
         match self {
-            Self::Counting(drive, _) => drive.layer().blocks().dead_blocks(),
+            Self::Counting(drive, _) => {
+                let layer = drive.layer();
+                (0..layer.planes()).map(|plane| layer.blocks(plane).dead_blocks()).sum()
+            }
             Self::Clocked(clock) => clock.dead_blocks(),
         }
     }

@@ -211,6 +211,10 @@ rules! {
     STREAM_WITHOUT_HANDLE: "stream-without-handle", Doubt, Measured,
         "Writes of some streams went to handle 0.",
         "A write names a stream for which the drive has no placement handle.";
+    GROUP_FULL: "group-full", Doubt, Measured,
+        "Writes left the reclaim group that they name.",
+        "A write names a reclaim group that holds its share of the logical pages already, or whose page has other \
+         requests under way elsewhere.";
     OPTION_WITHOUT_EFFECT: "option-without-effect", Note, Configuration,
         "A value that was given changes nothing.",
         "A parameter of the host's cache or of its hints is not the default and has no effect here.";
@@ -696,6 +700,21 @@ pub(crate) fn stream_without_handle(pages: u64, streams: &str, handles: u16) -> 
         ))
         .with("page_writes", pages)
         .with("handles", u64::from(handles))
+}
+
+/// Returns the finding that `pages` page writes went to another of the `groups` reclaim groups than
+/// they name.
+pub(crate) fn group_full(pages: u64, groups: u16) -> Finding {
+    let claim = format!(
+        "{} went to another reclaim group than they name, because it was full",
+        count(pages, "page write"),
+    );
+    Finding::new(GROUP_FULL, claim)
+        .hint(format!(
+            "each of the {groups} groups holds 1/{groups} of the logical pages; give each group as many pages"
+        ))
+        .with("page_writes", pages)
+        .with("groups", u64::from(groups))
 }
 
 /// Returns the finding that a value has no effect. `text` comes from the part that ignores the

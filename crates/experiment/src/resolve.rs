@@ -53,7 +53,9 @@ impl Resolved {
         check_buffer(config, buffer, &specs.mapping, &specs.placement)?;
         let plan = config.timed.as_ref().map(|timed| Timed::plan(timed, config, specs.times));
         let plan = plan.transpose()?;
-        let planes = plan.as_ref().map_or(1, |plan| plan.hardware.all_planes());
+        // Without a clock, each reclaim group is a plane.
+        let groups = specs.placement.groups();
+        let planes = plan.as_ref().map_or(groups, |plan| plan.hardware.all_planes());
         let blocks = blocks(config, planes)?;
         let parts = parse_scale(&config.scale)?;
         if parts > 1 {

@@ -64,7 +64,10 @@ pub struct FdpResult {
     pub media_bytes_erased: u64,
     /// The counts of events.
     pub events: FdpEvents,
-    /// The handles in order.
+    /// The mapping units that the host wrote to a reclaim group that had no room for them; another
+    /// group took them. The log of a real drive does not have it.
+    pub written_outside_group: u64,
+    /// The handles in order, those of reclaim group 0 first.
     pub handles: Vec<HandleResult>,
 }
 
@@ -85,10 +88,13 @@ pub struct FdpEvents {
 pub struct HandleResult {
     /// The number of the handle.
     pub handle: u16,
+    /// The number of the reclaim group.
+    pub group: u16,
     /// `true` if the handle is persistently isolated: copies of its data never share a block with
     /// other data. `false` if it is initially isolated.
     pub persistently_isolated: bool,
-    /// The mapping units written by the host, and copied. First contents belong to handle 0.
+    /// The mapping units written by the host, and copied. First contents belong to handle 0 of
+    /// group 0, and so do writes that name no handle.
     #[serde(flatten)]
     pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
@@ -110,9 +116,9 @@ pub struct Log {
 impl FdpResult {
     /// Returns the log of a drive with these handles.
     pub fn new(handles: Handles, totals: &StreamTotals, log: Log) -> Self {
-        let Handles { count, persistent } = handles;
-        let is_handle = |entry: StreamId| u16::from(entry) < count;
-        let mut each = vec![StreamCounts::default(); usize::from(count)];
+        let Handles { count, persistent, .. } = handles;
+        let is_handle = |entry: StreamId| u16::from(entry) < handles.identifiers();
+        let mut each = vec![StreamCounts::default(); usize::from(handles.identifiers())];
         let mut invalid = 0;
         for (entry, counts) in (0..=NO_STREAM).zip(&totals.streams) {
             let handle = if is_handle(entry) { usize::from(entry) } else { 0 };
@@ -121,9 +127,10 @@ impl FdpResult {
                 invalid += counts.host_pages;
             }
         }
-        let result = |(handle, counts): (u16, &StreamCounts)| HandleResult {
-            handle,
-            persistently_isolated: handle < persistent,
+        let result = |(identifier, counts): (u16, &StreamCounts)| HandleResult {
+            handle: identifier % count,
+            group: identifier / count,
+            persistently_isolated: identifier % count < persistent,
             counts: NamedCounts::new(counts),
             write_amplification: amplification(counts),
         };
@@ -135,6 +142,7 @@ impl FdpResult {
                 invalid_placement_identifier: invalid,
                 media_reallocated: totals.moved_blocks,
             },
+            written_outside_group: totals.outside_group,
             handles: (0..).zip(&each).map(result).collect(),
         }
     }
@@ -155,8 +163,8 @@ impl FdpResult {
     }
 }
 
-/// Returns the findings about streams: ranges whose streams no write of the measured part has, and
-/// streams without a handle.
+/// Returns the findings about streams: ranges whose streams no write of the measured part has,
+/// streams without a handle, and reclaim groups that were full.
 pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Finding> {
     let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
     if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
@@ -171,13 +179,16 @@ pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Findin
         let words = named_in_words(&unmet);
         findings.extend(words.map(|streams| findings::stream_unmet(&streams, path, offered)));
     }
-    if let Some(Handles { count, .. }) = resolved.handles() {
+    if let Some(handles) = resolved.handles() {
+        let count = handles.identifiers();
         let is_no_handle = |&stream: &StreamId| u16::from(stream) >= count && written(stream) > 0;
         let invalid: Vec<StreamId> = (0..NO_STREAM).filter(is_no_handle).collect();
         let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
         let words = named_in_words(&invalid);
         findings
             .extend(words.map(|streams| findings::stream_without_handle(pages, &streams, count)));
+        let outside = totals.outside_group;
+        findings.extend((outside > 0).then(|| findings::group_full(outside, handles.groups)));
     }
     findings
 }

@@ -12,6 +12,9 @@
 //!
 //! - With a map on flash, requests have one page, because the timed drive looks up all pages of a
 //!   request before it writes the first.
+//! - With reclaim groups, requests whose pages may leave their group have one page. On the timed drive
+//!   a page that goes to another group leaves its old one when it is programmed, perhaps after the next
+//!   page of the request has begun a collection there.
 //! - With a page buffer, requests have whole pages, because the timed drive reads a partly written
 //!   page first, while the whole pages beside it go to the buffer.
 //! - A host's cache writes only what it evicts, without daemons: these would go by time on the
@@ -49,6 +52,9 @@ const PAGE: u64 = 4096;
 /// The drive has 160 blocks of 8 pages, some of them spare.
 const BLOCKS: u32 = 160;
 const B: u32 = 8;
+
+/// A placement of two reclaim groups. The timed drive has twice as many dies with it.
+const GROUPS: &str = "fdp:handles=2,persistent=1,groups=2";
 
 /// A request before it is written to a trace: its operation, first byte, number of bytes, device
 /// and stream.
@@ -146,7 +152,8 @@ fn requests() -> impl Strategy<Value = Vec<Drawn>> {
 fn options() -> impl Strategy<Value = Options> {
     let victims: Vec<&'static str> = victim_policies().iter().map(|one| one.name).collect();
     let placements = placement_policies().iter().filter(|one| !one.needs_future);
-    let placements: Vec<&'static str> = placements.map(|one| one.name).collect();
+    let mut placements: Vec<&'static str> = placements.map(|one| one.name).collect();
+    placements.extend([GROUPS; 3]);
     let allocations: Vec<&'static str> = allocation_policies().iter().map(|one| one.name).collect();
     let policies =
         (select(victims), prop_oneof![Just("none"), select(placements)], select(allocations));
@@ -235,8 +242,10 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             true => (offset + u64::from(device) * 300 * PAGE, 0),
             false => (offset, device),
         };
-        let bytes = if options.on_flash { bytes.min(PAGE) } else { bytes };
-        let whole = options.whole_pages || options.together() > 1 || options.on_flash;
+        let moves = options.placement == GROUPS && options.streams == Streams::Trace;
+        let is_single = options.on_flash || moves;
+        let bytes = if is_single { bytes.min(PAGE) } else { bytes };
+        let whole = options.whole_pages || options.together() > 1 || is_single;
         let (offset, bytes) = match whole {
             true => (offset / PAGE * PAGE, bytes.next_multiple_of(PAGE)),
             false => (offset, bytes),
@@ -357,7 +366,7 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
     let clock = TimedConfig {
         arrivals: Some("closed:threads=1,think=1s".into()),
         gc_low: "2".into(),
-        dies: options.dies,
+        dies: if options.placement == GROUPS { 2 * options.dies } else { options.dies },
         planes: options.planes,
         ..TimedConfig::default()
     };

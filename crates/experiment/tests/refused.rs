@@ -177,7 +177,7 @@ const ISOLATED: Relation = Relation {
         ("placement", "fdp:handles=2,persistent=1"),
         ("wear_levelling", "static:threshold=50,interval=10"),
     ],
-    said: "{!placement} fdp:handles=2,persistent=1 does not go with {wear_levelling=static}: pages of \
+    said: "{!placement} fdp:handles=2,persistent=1,groups=1 does not go with {wear_levelling=static}: pages of \
            persistently isolated handles never share a block with others, and levelling moves those of \
            all handles into one; hint: {placement=fdp:handles=2,persistent=0}, or {wear_levelling=none}",
     remedies: &[&[("placement", "fdp:handles=2,persistent=0")], &[("wear_levelling", "none")]],

@@ -53,7 +53,7 @@ impl Placing {
 
     fn with_handles(count: u16, persistent: u16) -> Self {
         let settings = placed(count, persistent);
-        let handles = Some(Handles { count, persistent });
+        let handles = Some(Handles { count, persistent, groups: 1 });
         Self::serve(open(new_medium(&settings), &settings), handles, Block::Page)
     }
 
@@ -96,7 +96,7 @@ fn log(queue: &mut Queue, page: u32, specific: u32, from: u32, bytes: usize) -> 
 #[test]
 fn only_a_drive_that_takes_streams_has_placement() {
     let plain = crate::common::plain();
-    let handles = Some(Handles { count: 2, persistent: 0 });
+    let handles = Some(Handles { count: 2, persistent: 0, groups: 1 });
     let without = Placing::serve(open(new_medium(&plain), &plain), handles, Block::Page);
     let with = Placing::with_handles(3, 1);
     for (placing, has) in [(&without, false), (&with, true)] {
@@ -190,7 +190,8 @@ fn two_writers(names: bool, path: &Path) -> (Report, [u64; 3], u64) {
     let mut drive = open(new_medium(&settings), &settings);
     let pages = u64::from(settings.layout.geometry.logical_pages());
     drive.replace_recording(Some(Recording::begin(path, pages, true).unwrap()));
-    let placing = Placing::serve(drive, Some(Handles { count: 2, persistent: 0 }), Block::Page);
+    let placing =
+        Placing::serve(drive, Some(Handles { count: 2, persistent: 0, groups: 1 }), Block::Page);
     let mut hosts = [0, 1].map(|_| placing.host(&Wanted::default()));
     let parts = [0..pages / 5, pages / 5..pages];
     let (mut next, mut rng) = (parts.clone().map(|part| part.start), Stream::new(1, "writers"));
@@ -265,7 +266,8 @@ fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
     let mut drive = open(new_medium(&settings), &settings);
     let pages = u64::from(settings.layout.geometry.logical_pages());
     drive.replace_recording(Some(Recording::begin(&path, pages, true).unwrap()));
-    let placing = Placing::serve(drive, Some(Handles { count: 2, persistent: 0 }), Block::Page);
+    let placing =
+        Placing::serve(drive, Some(Handles { count: 2, persistent: 0, groups: 1 }), Block::Page);
     let first = Wanted { host_id: 1, ..Wanted::default() };
     let mut hosts = [placing.host(&first), placing.host(&Wanted::default())];
     let (mut rng, mut asked) = (Stream::new(1, "hosts"), Vec::new());
@@ -438,7 +440,7 @@ fn events_are_kept_for_the_handles_that_want_them() {
 #[test]
 fn zeros_that_are_kept_and_parts_of_pages_belong_to_a_handle() {
     let settings = placed(3, 0);
-    let handles = Some(Handles { count: 3, persistent: 0 });
+    let handles = Some(Handles { count: 3, persistent: 0, groups: 1 });
     let drive = open(new_medium(&settings), &settings);
     let placing = Placing::serve(drive, handles, Block::Sector);
     let mut host = placing.host(&Wanted::default());
@@ -653,7 +655,7 @@ fn an_update_that_cannot_be_is_refused() {
     assert_eq!(rooms(queue)[1], UNIT);
     // An update is also refused on a read-only export, and on a drive with a pace.
     let settings = placed(2, 0);
-    let handles = Some(Handles { count: 2, persistent: 0 });
+    let handles = Some(Handles { count: 2, persistent: 0, groups: 1 });
     let export = NvmeExport { uuid: UUID, handles, ..NvmeExport::default() };
     let drive = || open(new_medium(&settings), &settings);
     let reading = NvmeExport { read_only: true, ..export.clone() };
@@ -665,4 +667,55 @@ fn an_update_that_cannot_be_is_refused() {
     assert_eq!(put(&mut host.queues[0], 0, &page_of(1), 1), 0);
     assert_eq!(update(&mut host.queues[0], &[1]), DNR | 0x02);
     assert_eq!(rooms(&mut host.queues[0])[1], UNIT - 1);
+}
+
+/// With two groups, the highest bit of an identifier names the group.
+#[test]
+fn the_upper_bits_of_an_identifier_name_the_reclaim_group() {
+    let settings = settings("greedy", "fdp:handles=2,persistent=1,groups=2", "fifo");
+    let handles = Handles { count: 2, persistent: 1, groups: 2 };
+    let drive = open(new_medium(&settings), &settings);
+    let placing = Placing::serve(drive, Some(handles), Block::Page);
+    let mut host = placing.host(&Wanted::default());
+    let configurations = log(&mut host.admin, 0x20, 0, 0, 96).ok();
+    let one = &configurations[16..];
+    // One bit names the group. Two groups, two handles, four identifiers (stored as 3).
+    assert_eq!((one[2], number(&one[4..8])), (0x91, 2));
+    assert_eq!((number(&one[8..10]), number(&one[10..12])), (2, 3));
+    assert_eq!([one[64], one[68]], [2, 1]);
+    assert_eq!(number(&log(&mut host.admin, 0x21, 0, 0, 24).ok()[..2]), 2);
+    // Handle 0 in group 0; handle 0 and handle 1 in group 1; no handle 2 in group 1; no handle.
+    let queue = &mut host.queues[0];
+    let identifiers = [0, 0x8000, 0x8001, 0x8002, 0x4000];
+    for (page, &identifier) in (0..).zip(&identifiers) {
+        assert_eq!(put(queue, page, &page_of(page), identifier), 0);
+        assert_eq!(queue.read(page, 1, PAGE).ok(), page_of(page));
+    }
+    // Each group has half of the 60 blocks. A write without a handle lies where its page would lie
+    // without groups: page 3 in group 1, page 4 in group 0.
+    let open = placing.drive(|drive| {
+        let blocks = (0..).zip(drive.blocks()).filter(|(_, block)| block.valid > 0);
+        blocks.map(|(at, block)| (at / 30, block.class, block.valid)).collect::<Vec<(u32, _, _)>>()
+    });
+    assert_eq!(open, [(0, 0, 2), (1, 0, 2), (1, 1, 1)]);
+    // Each unit has its identifier, its handle and its room.
+    let status = queue.get(entry(0x12, 1, &[1, 35]), 144).ok();
+    assert_eq!(number(&status[14..16]), 4);
+    let unit = |unit: &[u8]| (number(&unit[..2]), number(&unit[2..4]), number(&unit[8..16]));
+    let units: Vec<_> = status[16..].chunks(32).map(unit).collect();
+    let rooms = [(0, 0, UNIT - 2), (0x8000, 0, UNIT - 2), (1, 1, UNIT), (0x8001, 1, UNIT - 1)];
+    assert_eq!(units, rooms);
+    // Handle 1 in group 1 gets another unit; the event names the group and the handle.
+    let update = entry(0x1d, 1, &[1]);
+    let data = &0x8001_u16.to_le_bytes();
+    assert_eq!(queue.call(Sent { entry: update, data, in_capsule: true }).status, 0);
+    let data = &0x8002_u16.to_le_bytes();
+    assert_eq!(queue.call(Sent { entry: update, data, in_capsule: true }).status, DNR | 0x02);
+    let status = queue.get(entry(0x12, 1, &[1, 35]), 144).ok();
+    assert_eq!(number(&status[16 + 3 * 32 + 8..][..8]), UNIT);
+    let events = log(&mut host.admin, 0x23, 1, 0, 64 * 4).ok();
+    assert_eq!(number(&events[..4]), 3);
+    let event = |event: &[u8]| (event[0], number(&event[2..4]), number(&event[32..34]), event[34]);
+    let events: Vec<_> = events[64..].chunks(64).map(event).collect();
+    assert_eq!(events, [(3, 0x8002, 0, 0), (3, 0x4000, 0, 0), (0, 0x8001, 1, 1)]);
 }

@@ -129,6 +129,10 @@ pub struct StreamTotals {
     /// Blocks collected with valid pages in them: their data were moved. Folded blocks of an SLC
     /// region are none of them: their pages had no reclaim unit yet.
     pub moved_blocks: u64,
+    /// Mapping units that the host wrote to a reclaim group that had no room for them; another one
+    /// took them.
+    #[counts(words = "written outside their group")]
+    pub outside_group: u64,
 }
 
 impl StreamTotals {
@@ -145,7 +149,8 @@ impl StreamTotals {
 
 impl Default for StreamTotals {
     fn default() -> Self {
-        Self { streams: vec![StreamCounts::default(); MOST_STREAMS + 1], moved_blocks: 0 }
+        let streams = vec![StreamCounts::default(); MOST_STREAMS + 1];
+        Self { streams, moved_blocks: 0, outside_group: 0 }
     }
 }
 

@@ -274,6 +274,15 @@ impl PlaneLayout<'_> {
         Ok(blocks / planes)
     }
 
+    /// Checks that the parts go together, and that each plane has enough spare blocks.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check(&self) -> Result<(), FtlError> {
+        self.layout.check()?;
+        Ok(self.promised().map(drop)?)
+    }
+
     /// Logical pages of each plane.
     ///
     /// # Errors

@@ -69,6 +69,11 @@ impl Streams {
         self.totals.moved_blocks += u64::from(valid > 0);
     }
 
+    /// `pages` were written to a reclaim group that the host has not named.
+    pub(crate) fn left_group(&mut self, pages: u64) {
+        self.totals.outside_group += pages;
+    }
+
     pub(crate) fn totals(&self) -> &StreamTotals {
         &self.totals
     }

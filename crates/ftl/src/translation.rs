@@ -9,7 +9,7 @@ use flashgc_base::spec::SpecError;
 use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
 use crate::layer::Layer;
-use crate::layout::Layout;
+use crate::layout::{Layout, PlaneId};
 use crate::scheme::{Costs, Scheme};
 
 /// Makes a page map: the mapping itself, or the map that lies below another mapping.
@@ -50,8 +50,13 @@ pub trait Translation: Layer {
     /// cannot.
     fn memory(&mut self) -> Option<&mut dyn SharesMemory>;
 
-    /// The block table.
-    fn blocks(&self) -> &BlockTable;
+    /// The number of planes: one for each reclaim group.
+    fn planes(&self) -> u32 {
+        1
+    }
+
+    /// The block table of a plane.
+    fn blocks(&self, plane: PlaneId) -> &BlockTable;
 
     /// The host wants all that it has written to survive a loss of power. Pages that wait for
     /// others in a page buffer without protection are programmed.

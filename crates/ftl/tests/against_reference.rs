@@ -342,17 +342,17 @@ proptest! {
             }
         }
         prop_assert_eq!(fast.counts().streams.is_some(), case.streams > 0);
-        prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
+        prop_assert_eq!(fast.blocks(0).erase_counts(), &slow.erases[..]);
         for page in 0..logical_pages {
             let place = slow.map.get(&page).map(|&(block, offset)| (block as u32, offset as u32));
             prop_assert_eq!(fast.locate(page), place, "page {}", page);
         }
         for (block, valid) in slow.counts().into_iter().enumerate() {
-            prop_assert_eq!(fast.blocks().valid(block as u32) as usize, valid);
+            prop_assert_eq!(fast.blocks(0).valid(block as u32) as usize, valid);
         }
         for (block, zombies) in slow.zombie_counts().into_iter().enumerate() {
             let expected = if keeps_zombies { zombies } else { 0 };
-            prop_assert_eq!(fast.blocks().zombies(block as u32) as usize, expected);
+            prop_assert_eq!(fast.blocks(0).zombies(block as u32) as usize, expected);
         }
     }
 }

@@ -121,7 +121,7 @@ fn variance_of_wear(allocation: &str) -> f64 {
     let pages: Vec<u32> = (0..270).cycle().step_by(7).take(1_000_000).collect();
     layer.write(&pages).unwrap();
     layer.audit().unwrap();
-    let counts: Vec<f64> = layer.blocks().erase_counts().iter().map(|&n| f64::from(n)).collect();
+    let counts: Vec<f64> = layer.blocks(0).erase_counts().iter().map(|&n| f64::from(n)).collect();
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;
     counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64
 }

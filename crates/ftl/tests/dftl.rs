@@ -290,7 +290,7 @@ proptest! {
         prop_assert_eq!(traffic(&*layer), naive.traffic);
         prop_assert_eq!(layer.counters().programs(), naive.flash.programs - filled);
         for (block, zombies) in (0..).zip(naive.flash.zombie_counts()) {
-            prop_assert_eq!(layer.blocks().zombies(block) as usize, zombies);
+            prop_assert_eq!(layer.blocks(0).zombies(block) as usize, zombies);
         }
         prop_assert_eq!(layer.counts().zombies.is_some(), heeds);
         layer.audit().map_err(TestCaseError::fail)?;
@@ -374,7 +374,7 @@ fn no_block_has_pages_of_the_host_and_of_its_map() {
             of_host[block as usize] += 1;
         }
         let mixed = (0..60u32).filter(|&block| {
-            let (valid, of_host) = (layer.blocks().valid(block), of_host[block as usize]);
+            let (valid, of_host) = (layer.blocks(0).valid(block), of_host[block as usize]);
             valid > of_host && of_host > 0
         });
         mixed.count()

@@ -175,7 +175,7 @@ proptest! {
         prop_assert_eq!(written, naive_written);
         prop_assert_eq!(fast.has_ended(), slow.life.over);
         prop_assert_eq!(fast.counters().programs(), slow.programs - filled);
-        prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
+        prop_assert_eq!(fast.blocks(0).erase_counts(), &slow.erases[..]);
         prop_assert_eq!(fast.counters().erases, slow.erases.iter().map(|&n| u64::from(n)).sum::<u64>());
         for block in 0..case.blocks {
             let bad = slow.life.bad.contains(&(block as usize));

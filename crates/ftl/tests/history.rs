@@ -158,8 +158,8 @@ fn a_policy_by_history_decides_alike_on_both_drives_and_after_a_checkpoint() {
         let mut source = &bytes[..];
         again.restore(&mut Reader::new(&mut source, bytes.len() as u64)).unwrap();
         again.audit().unwrap();
-        assert_eq!(again.blocks().closed_at(), whole.blocks().closed_at());
-        assert_eq!(again.blocks().host_clock(), whole.blocks().host_clock());
+        assert_eq!(again.blocks(0).closed_at(), whole.blocks(0).closed_at());
+        assert_eq!(again.blocks(0).host_clock(), whole.blocks(0).host_clock());
         write(&mut whole, rest);
         write(&mut again, rest);
         let low = 3 + steps.reserved_blocks() - 1;
@@ -173,14 +173,14 @@ fn a_policy_by_history_decides_alike_on_both_drives_and_after_a_checkpoint() {
         assert!(whole.counters().collections > 500, "{placement}");
         assert_eq!(steps.decisions(), whole.decisions(), "{placement}");
         assert_eq!(again.decisions(), whole.decisions(), "{placement}");
-        for blocks in [steps.blocks(0), again.blocks()] {
-            let expected = whole.blocks();
+        for blocks in [steps.blocks(0), again.blocks(0)] {
+            let expected = whole.blocks(0);
             assert_eq!(blocks.classes(), expected.classes(), "{placement}");
             assert_eq!(blocks.closed_at(), expected.closed_at(), "{placement}");
             assert_eq!(blocks.closed_at_host(), expected.closed_at_host(), "{placement}");
             assert_eq!(blocks.host_clock(), expected.host_clock(), "{placement}");
         }
-        let most = whole.blocks().classes().iter().max();
+        let most = whole.blocks(0).classes().iter().max();
         assert_eq!(most == Some(&NO_CLASS), placement == "none");
     }
 }
@@ -280,7 +280,7 @@ fn a_drive_whose_policy_does_not_ask_keeps_no_history() {
     let mut layer = greedy.build(layout("dac")).unwrap();
     let pages = layer.geometry().logical_pages();
     write(&mut *layer, &commands(pages));
-    assert!(layer.blocks().closed_at().is_empty() && layer.blocks().classes().is_empty());
+    assert!(layer.blocks(0).closed_at().is_empty() && layer.blocks(0).classes().is_empty());
     let asks = counting("dac").memory_bytes() as i64;
     // A history takes 17 bytes a block: a class and two times.
     let without = flashgc_ftl::VictimSpec::parse("random").unwrap().bytes(&layout("dac")).unwrap();

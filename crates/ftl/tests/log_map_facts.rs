@@ -267,7 +267,7 @@ fn a_sequential_merge_takes_newer_copies_from_random_log_blocks() {
     layer.write(&[0, 1, 4]).unwrap();
     assert_eq!(kinds(&*layer), [0, 1, 0, 0]);
     assert_eq!(layer.locate(3).map(|(_, offset)| offset), Some(3));
-    assert_eq!(layer.blocks().valid(log), 0);
+    assert_eq!(layer.blocks(0).valid(log), 0);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod dftl;
 mod dftl_reference;
 mod endurance;
 mod exact_picks;
+mod groups;
 mod hinting;
 mod history;
 mod log_map_facts;

@@ -140,7 +140,7 @@ fn zombies_are_copied_to_a_block_of_their_own() {
     for page in [0, 3, 7] {
         assert_ne!(layer.locate(page).unwrap().0, blocks[0], "page {page} lives on");
     }
-    assert_eq!(layer.blocks().zombies(blocks[0]), 2);
+    assert_eq!(layer.blocks(0).zombies(blocks[0]), 2);
 }
 
 #[test]

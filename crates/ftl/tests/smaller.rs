@@ -174,7 +174,7 @@ fn compare(case: &Case) -> Result<Reached, TestCaseError> {
     steps.audit().map_err(TestCaseError::fail)?;
     prop_assert_eq!(fast.decisions(), steps.decisions());
     prop_assert_eq!(fast.counters().programs(), slow.programs - filled);
-    prop_assert_eq!(fast.blocks().erase_counts(), &slow.erases[..]);
+    prop_assert_eq!(fast.blocks(0).erase_counts(), &slow.erases[..]);
     let naive = slow.shrinking.as_ref().unwrap();
     let wear = fast.wear().unwrap();
     let lost: Vec<usize> = (0..blocks as usize).map(|block| slow.lost(block)).collect();

@@ -76,7 +76,7 @@ fn all_pages_are_mapped_and_nothing_was_erased_or_collected() {
             assert!((0..pages).all(|page| layer.locate(page).is_some()));
             assert_eq!(layer.counters().programs(), 0);
             assert_eq!(layer.counters().collections, 0);
-            let blocks = layer.blocks();
+            let blocks = layer.blocks(0);
             assert!(blocks.erase_counts().iter().all(|&count| count == 0));
             // Without a pool all blocks hold data. With one, blocks wait for the open blocks and
             // for the low-water mark: at least 3.
@@ -91,7 +91,7 @@ fn blocks_written_first_have_the_fewest_valid_pages() {
     let layer = drive("greedy", 1);
     let valid = |range: std::ops::Range<u32>| {
         let count = f64::from(range.len() as u32) * 128.0;
-        range.map(|block| f64::from(layer.blocks().valid(block))).sum::<f64>() / count
+        range.map(|block| f64::from(layer.blocks(0).valid(block))).sum::<f64>() / count
     };
     // Fio's estimate: WA = 0.5 / 0.15 + 0.7 = 4.03, so the oldest have 1 - 1 / 4.03 = 75%.
     assert!((valid(0..20) - 0.75).abs() < 0.02, "{}", valid(0..20));

@@ -297,8 +297,8 @@ fn each_plane_is_a_drive_of_its_own() {
             assert_eq!(together.plane_counters(plane), alone.counters(), "{policy} {plane}");
             assert!(alone.counters().collections > 200, "{policy} {plane}");
             let table = together.blocks(plane);
-            assert_eq!(table.masked_counts(), alone.blocks().masked_counts(), "{policy} {plane}");
-            assert_eq!(table.erase_counts(), alone.blocks().erase_counts(), "{policy} {plane}");
+            assert_eq!(table.masked_counts(), alone.blocks(0).masked_counts(), "{policy} {plane}");
+            assert_eq!(table.erase_counts(), alone.blocks(0).erase_counts(), "{policy} {plane}");
         }
     }
 }

@@ -48,7 +48,7 @@ fn figure(victim: &str) -> (Box<dyn Translation>, Vec<u32>) {
 /// (live, zombie, dead) of each block, as the figures print them: erased pages are clean.
 fn states(layer: &dyn Translation, dirty: &[u32], clean: [u32; 4]) -> [(u32, u32, u32); 4] {
     std::array::from_fn(|block| {
-        let valid = layer.blocks().valid(block as u32);
+        let valid = layer.blocks(0).valid(block as u32);
         let zombies = dirty.iter().filter(|&&page| layer.locate(page).unwrap().0 == block as u32);
         let zombies = zombies.count() as u32;
         (valid - zombies, zombies, 10 - valid - clean[block])

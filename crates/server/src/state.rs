@@ -148,9 +148,9 @@ impl State {
 
     /// Returns the placement handles of the drive.
     pub(crate) fn handles(&self) -> Option<nvme::Handles> {
-        let Handles { count, persistent } =
+        let Handles { count, persistent, groups } =
             PlacementSpec::parse(&self.placement).ok()?.handles()?;
-        Some(nvme::Handles { count, persistent })
+        Some(nvme::Handles { count, persistent, groups })
     }
 
     /// Removes all faults, so that no answer is delayed any more.

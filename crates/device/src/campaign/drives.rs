@@ -11,8 +11,8 @@ use crate::settings::{Durability, Settings};
 
 /// The policies from which a schedule draws.
 pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
-pub(super) const PLACEMENTS: [&str; 3] =
-    ["none", "dac:regions=2,threshold=900", "fdp:handles=3,persistent=1"];
+pub(super) const PLACEMENTS: [&str; 4] =
+    ["none", "dac:regions=2,threshold=900", "fdp:handles=3,persistent=1", "fdp:handles=2,groups=2"];
 pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 
 /// The parity from which a schedule draws: dies of a superblock, dies of a stripe, pages of a
@@ -29,12 +29,14 @@ pub(super) fn parity(draw: u32) -> Option<Parity> {
 /// Returns the shape of a drive. A small one has 20 blocks of 8 pages, and 84 logical pages. The
 /// other has 12 blocks of 64 pages: the changes of one block do not fit into one journal block.
 /// With placement handles it has fewer logical pages, since handles keep more blocks open than
-/// other placements do.
+/// other placements do; with reclaim groups even fewer, since each has blocks of its own.
 pub(super) fn shape(is_small: bool, placement: &str) -> Geometry {
-    let shape = match (is_small, placement.starts_with("fdp")) {
-        (true, _) => Geometry::new(20, 8, 84),
-        (false, false) => Geometry::new(12, 64, 420),
-        (false, true) => Geometry::new(12, 64, 220),
+    let shape = match (is_small, placement.starts_with("fdp"), placement.contains("groups")) {
+        (true, _, true) => Geometry::new(20, 8, 64),
+        (true, _, false) => Geometry::new(20, 8, 84),
+        (false, false, _) => Geometry::new(12, 64, 420),
+        (false, true, false) => Geometry::new(12, 64, 220),
+        (false, true, true) => Geometry::new(12, 64, 110),
     };
     shape.expect("a small drive")
 }

@@ -7,7 +7,7 @@ use flashgc_ftl::Counters;
 use super::program::stream_of;
 use super::read::Window;
 use super::stripes::Stripes;
-use super::{Drive, Opened, PLANE, Recovery};
+use super::{Drive, Opened, Recovery};
 use crate::checkpoint::{BlockInfo, CheckpointPlace, Parts, Slices};
 use crate::codec::crc;
 use crate::dies::LostDies;
@@ -276,14 +276,15 @@ impl<'a> Opening<'a> {
 
     /// Returns the opened drive.
     fn into_drive(self, recovered: Recovered, journal: Journal) -> Drive {
-        debug_assert_eq!(recovered.store.planes(), PLANE + 1);
         let host_pages = recovered.store.counters().host_pages;
         Drive {
             tag: self.copies.now.tag(),
             barrier: journal.stamp(),
             journal,
             low: self.low,
-            kept_erased: self.settings.layout.blocks_kept_erased(),
+            homes: self.settings.homes(),
+            handles: self.settings.layout.placement.handles(),
+            kept_erased: self.settings.layout.blocks_kept_erased() * self.settings.homes().groups(),
             ranges: self.settings.streams.clone(),
             durability: self.durability,
             is_dirty: false,

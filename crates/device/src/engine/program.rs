@@ -7,8 +7,8 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::{FtlError, FtlErrorKind};
 use flashgc_workload::StreamRanges;
 
+use super::Drive;
 use super::read::on_medium;
-use super::{Drive, PLANE};
 use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
@@ -40,9 +40,10 @@ impl Drive {
             let stream = self.ranges.as_ref().map_or(named, |ranges| stream_of(ranges, page));
             streams.name(&[page], &[stream]).map_err(|error| self.stuck(&error))?;
         }
-        self.make_room(page)?;
+        let plane = self.map.plane_of_write(page, self.homes.of(page), &[]);
+        self.make_room(page, plane)?;
         let is_new = self.map.locate(page).is_none();
-        match self.map.write(page, PLANE) {
+        match self.map.write(page, plane) {
             Ok(Some(ppn)) => {
                 if is_new {
                     self.mapped.add(page);
@@ -72,8 +73,9 @@ impl Drive {
         let waited = if is_reused { self.make_durable() } else { Ok(()) };
         let stamp = self.journal.stamp();
         let stream = self.stream_of(page);
+        let plane = self.map.plane_of(ppn);
         let class_of =
-            |class: &u8| self.map.open_block(PLANE, *class).is_some_and(|open| open.block == block);
+            |class: &u8| self.map.open_block(plane, *class).is_some_and(|open| open.block == block);
         let info = &mut self.blocks[block as usize];
         if !info.is_written {
             info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();

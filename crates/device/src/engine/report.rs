@@ -1,9 +1,9 @@
 //! A drive's report on its state, and its map of blocks.
 
 use flashgc_base::counts::Counts;
-use flashgc_ftl::{Counters, Geometry, StreamTotals, ZombieCounts};
+use flashgc_ftl::{BlockTable, Counters, Geometry, StreamTotals, ZombieCounts};
 
-use super::{Drive, Opened, PLANE, Recovery};
+use super::{Drive, Opened, Recovery};
 use crate::settings::Durability;
 use crate::superblock::Superblock;
 use crate::usage::Usage;
@@ -116,7 +116,8 @@ impl Drive {
     pub fn stat(&self) -> Report {
         let Superblock { uuid, power_cycles, unsafe_shutdowns, media_errors, .. } = self.copies.now;
         let (wear, counts) = (self.map.wear(), self.map.counts());
-        let erases = self.map.blocks(PLANE).erase_counts();
+        let planes = 0..self.map.planes();
+        let erases = planes.clone().flat_map(|plane| self.map.blocks(plane).erase_counts());
         let limits = wear.map(|wear| wear.limits());
         Report {
             uuid,
@@ -126,9 +127,9 @@ impl Drive {
             counters: self.map.counters(),
             usage: self.copies.now.usage.plus(&self.usage),
             decisions: self.map.decisions(),
-            free_blocks: self.map.free_blocks(PLANE),
+            free_blocks: planes.clone().map(|plane| self.map.free_blocks(plane)).sum(),
             kept_erased: self.kept_erased,
-            mapped_pages: self.map.valid_pages(PLANE),
+            mapped_pages: planes.map(|plane| self.map.valid_pages(plane)).sum(),
             zombies: counts.zombies,
             streams: counts.streams,
             bad_blocks: wear.map_or(0, |wear| wear.bad_blocks()),
@@ -136,8 +137,8 @@ impl Drive {
             endurance: limits.map(|limits| {
                 limits.iter().map(|&limit| u64::from(limit)).sum::<u64>() / limits.len() as u64
             }),
-            least_erases: erases.iter().copied().min().unwrap_or_default(),
-            most_erases: erases.iter().copied().max().unwrap_or_default(),
+            least_erases: erases.clone().copied().min().unwrap_or_default(),
+            most_erases: erases.copied().max().unwrap_or_default(),
             media_errors: media_errors + self.media_errors,
             opened: self.opened,
             power_cycles,
@@ -150,14 +151,19 @@ impl Drive {
 
     /// Returns all blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
-        let table = self.map.blocks(PLANE);
-        let wear = self.map.wear();
-        let counts_zombies = !table.zombie_counts().is_empty();
+        let (wear, of_plane) = (self.map.wear(), self.first_of(1));
         let classes = 0..self.map.open_blocks() as u8;
-        let open: Vec<u32> = classes
-            .filter_map(|class| self.map.open_block(PLANE, class))
+        let planes = 0..self.map.planes();
+        let open: Vec<u32> = planes
+            .flat_map(|plane| classes.clone().map(move |class| (plane, class)))
+            .filter_map(|(plane, class)| self.map.open_block(plane, class))
             .map(|open| open.block)
             .collect();
+        let zombies_of = |(table, block): (&BlockTable, u32)| match table.zombie_counts() {
+            [] => 0,
+            _ => table.zombies(block),
+        };
+        let place = move |block: u32| (self.map.blocks(block / of_plane), block % of_plane);
         (0..).zip(&self.blocks).map(move |(block, info)| Block {
             state: match () {
                 () if wear.is_some_and(|wear| wear.is_bad(block)) => BlockState::Bad,
@@ -166,9 +172,9 @@ impl Drive {
                 () => BlockState::Erased,
             },
             class: info.class,
-            valid: table.valid(block),
-            zombies: if counts_zombies { table.zombies(block) } else { 0 },
-            erases: table.erase_count(block),
+            valid: place(block).0.valid(place(block).1),
+            zombies: zombies_of(place(block)),
+            erases: place(block).0.erase_count(place(block).1),
         })
     }
 }

@@ -15,7 +15,8 @@ pub const UUID: [u8; 16] = *b"a drive of tests";
 pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
     let placement = PlacementSpec::parse(placement).unwrap();
     // A placement with many classes needs more spare blocks.
-    let spare = if placement.blocks_kept().unwrap_or(0) > 10 { 0.3 } else { 0.2 };
+    let keeps_many = placement.blocks_kept().unwrap_or(0) > 10 || placement.groups() > 1;
+    let spare = if keeps_many { 0.3 } else { 0.2 };
     let layout = Layout {
         frontier: Frontier::Pool { low: LOW },
         streams: placement.needs_streams(),

@@ -1,10 +1,10 @@
 //! Flexible data placement (FDP): the placement handles of a drive, the placement identifiers, and
 //! the events.
 //!
-//! Endurance group 1 has one configuration, with which the drive was made. It has one reclaim
-//! group, so no bits of a placement identifier name a group: the identifier is the number of a
-//! handle in the list of the namespace. That list has all handles in order. A reclaim unit is one
-//! block.
+//! Endurance group 1 has one configuration, with which the drive was made. The upper bits of a
+//! placement identifier name the reclaim group, as few as there need be: none on a drive of one
+//! group. The other bits are the number of a handle in the list of the namespace. That list has all
+//! handles in order. A reclaim unit is one block.
 //!
 //! # Source
 //! NVM Express Base Specification 2.1, flexible data placement.
@@ -37,6 +37,37 @@ pub struct Handles {
     /// Handles with a smaller number than this are persistently isolated; the others are initially
     /// isolated.
     pub persistent: u16,
+    /// The number of reclaim groups.
+    pub groups: u16,
+}
+
+impl Handles {
+    /// Returns the number of bits of a placement identifier that name the reclaim group.
+    pub fn group_bits(self) -> u32 {
+        self.groups.saturating_sub(1).checked_ilog2().map_or(0, |most| most + 1)
+    }
+
+    /// Returns the placement identifier of a handle in a reclaim group.
+    pub fn identifier(self, group: u16, handle: u16) -> u16 {
+        match self.group_bits() {
+            0 => handle,
+            bits => group << (u16::BITS - bits) | handle,
+        }
+    }
+
+    /// Returns the reclaim group and the handle that a placement identifier names; `None` if it names
+    /// none.
+    pub fn named(self, identifier: u16) -> Option<(u16, u16)> {
+        let shift = u16::BITS - self.group_bits();
+        let group = identifier.checked_shr(shift).unwrap_or(0);
+        let handle = identifier & (u16::MAX >> self.group_bits());
+        (group < self.groups && handle < self.count).then_some((group, handle))
+    }
+
+    /// Returns the stream of the drive that writes to a handle in a reclaim group.
+    pub fn stream(self, group: u16, handle: u16) -> StreamId {
+        (group * self.count + handle) as StreamId
+    }
 }
 
 /// The types of events.
@@ -87,29 +118,28 @@ impl Fdp {
     /// Returns the stream of a write with this placement identifier. If the identifier names no
     /// handle, it notes an event, and the write goes to handle 0.
     pub fn stream(&self, identifier: u16, now: [u8; 8]) -> StreamId {
-        if identifier < self.handles.count {
-            return identifier as StreamId;
+        if let Some((group, handle)) = self.handles.named(identifier) {
+            return self.handles.stream(group, handle);
         }
         // The write goes to handle 0.
-        self.note(kind::INVALID, identifier, 0, now);
+        self.note(kind::INVALID, identifier, (0, 0), now);
         INVALID
     }
 
-    /// Returns the handles that placement identifiers name, or `None` if an identifier names no
-    /// handle.
-    pub fn named(&self, identifiers: &[u16]) -> Option<Vec<StreamId>> {
-        let handle =
-            |&identifier: &u16| (identifier < self.handles.count).then_some(identifier as StreamId);
-        identifiers.iter().map(handle).collect()
+    /// Returns the group and the handle that each placement identifier names, or `None` if an
+    /// identifier names no handle.
+    pub fn named(&self, identifiers: &[u16]) -> Option<Vec<(u16, u16)>> {
+        identifiers.iter().map(|&identifier| self.handles.named(identifier)).collect()
     }
 
-    /// Notes that a handle left its reclaim unit before the unit was full.
-    pub fn left(&self, handle: StreamId, now: [u8; 8]) {
-        self.note(kind::NOT_FULL, handle.into(), handle, now);
+    /// Notes that a handle left its reclaim unit in a group before the unit was full.
+    pub fn left(&self, group: u16, handle: u16, now: [u8; 8]) {
+        let identifier = self.handles.identifier(group, handle);
+        self.note(kind::NOT_FULL, identifier, (group, handle), now);
     }
 
     /// Notes a host event, if events of this type are kept for the handle.
-    fn note(&self, kind: u8, identifier: u16, handle: StreamId, time: [u8; 8]) {
+    fn note(&self, kind: u8, identifier: u16, (group, handle): (u16, u16), time: [u8; 8]) {
         let mut state = lock(&self.state);
         let kept = state.kept.get(usize::from(handle));
         if !kept.is_some_and(|kept| is_kept(kept, kind)) {
@@ -122,7 +152,8 @@ impl Fdp {
             identifier: identifier.into(),
             time,
             namespace: NAMESPACE.into(),
-            handle,
+            group: group.into(),
+            handle: handle as u8,
             ..Event::new_zeroed()
         };
         keep(&mut state.host, event);

@@ -45,7 +45,14 @@ pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
     if bytes == 0 {
         return vec![];
     }
-    let mut data = fdp_logs::status(&subsystem.rooms(fdp.handles.count));
+    let handles = fdp.handles;
+    let units = (0..handles.count).flat_map(|handle| {
+        (0..handles.groups).map(move |group| (handles.identifier(group, handle), handle))
+    });
+    let streams = (0..handles.count)
+        .flat_map(|handle| (0..handles.groups).map(move |group| handles.stream(group, handle)));
+    let rooms = subsystem.rooms(streams.collect());
+    let mut data = fdp_logs::status(&units.zip(rooms).collect::<Vec<_>>());
     data.resize(bytes, 0);
     data
 }
@@ -59,21 +66,26 @@ pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, S
     let Link { subsystem, controller, .. } = link;
     let identifiers: Vec<u16> =
         data.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
-    let handles = fdp.named(&identifiers).ok_or(Status::INVALID_FIELD)?;
+    let (units, handles) = (fdp.named(&identifiers).ok_or(Status::INVALID_FIELD)?, fdp.handles);
     // With a pace this is refused: the simulated drive would go on in the old units.
     if subsystem.queue.paced().is_some() {
         return Err(Status::INVALID_FIELD);
     }
     let left = subsystem.drive(move |drive| {
-        let close = |handle| Ok((handle, drive.close_unit(handle).map_err(Failure::from)?));
-        handles.into_iter().map(close).collect::<Result<Vec<_>, Failure>>()
+        let close = |(group, handle)| {
+            let left = drive.close_unit(handles.stream(group, handle)).map_err(Failure::from)?;
+            Ok((group, handle, left))
+        };
+        units.into_iter().map(close).collect::<Result<Vec<_>, Failure>>()
     });
     let left = left
         .ok_or(Status::NOT_READY)?
         .map_err(|failure| failed(link, &failure, Status::WRITE_FAULT))?;
     let now = controller.features(|features| features.timestamp());
-    for (handle, _) in left.into_iter().filter(|(_, pages)| pages.is_some_and(|pages| pages > 0)) {
-        fdp.left(handle, now);
+    for (group, handle, left) in left {
+        if left.is_some_and(|pages| pages > 0) {
+            fdp.left(group, handle, now);
+        }
     }
     Ok(0)
 }
@@ -139,11 +151,7 @@ pub fn log(link: &Link, fdp: &Fdp, entry: &Entry) -> Result<Vec<u8>, Status> {
     let Link { subsystem, controller, .. } = link;
     let handles = fdp.handles;
     Ok(match entry.dword(10) as u8 {
-        page::FDP_CONFIGURATIONS => {
-            let all: Vec<bool> =
-                (0..handles.count).map(|handle| handle < handles.persistent).collect();
-            fdp_logs::configurations(&all, subsystem.unit())
-        }
+        page::FDP_CONFIGURATIONS => fdp_logs::configurations(handles, subsystem.unit()),
         page::FDP_USAGE => fdp_logs::usage(handles.count),
         page::FDP_STATISTICS => {
             let written = subsystem.drive(|drive| Written::of(&drive.stat()));

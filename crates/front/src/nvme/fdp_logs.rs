@@ -7,6 +7,7 @@
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::fdp::Handles;
 use crate::health::Written;
 
 /// The head of the log of configurations.
@@ -106,28 +107,29 @@ pub struct HandleStatus {
     pub reserved_16: [u8; 16],
 }
 
-/// Returns the log of configurations. It has one configuration. `isolations` is `true` for each
-/// handle that is persistently isolated; `unit` is the size of a reclaim unit in bytes.
-pub fn configurations(isolations: &[bool], unit: u64) -> Vec<u8> {
-    let own = size_of::<Configuration>() + isolations.len() * 4;
+/// Returns the log of configurations. It has one configuration, with these handles; `unit` is the size
+/// of a reclaim unit in bytes.
+pub fn configurations(handles: Handles, unit: u64) -> Vec<u8> {
+    let own = size_of::<Configuration>() + usize::from(handles.count) * 4;
     let bytes = own.next_multiple_of(8);
     let head = ConfigurationsHead {
         bytes: ((size_of::<ConfigurationsHead>() + bytes) as u32).into(),
         ..ConfigurationsHead::new_zeroed()
     };
-    let handles = isolations.len() as u16;
+    let identifiers = handles.count * handles.groups;
     let configuration = Configuration {
         bytes: (bytes as u16).into(),
-        attributes: 1 << 4 | 1 << 7,
-        groups: 1.into(),
-        handles: handles.into(),
-        most_identifiers: handles.saturating_sub(1).into(),
+        attributes: handles.group_bits() as u8 | 1 << 4 | 1 << 7,
+        groups: u32::from(handles.groups).into(),
+        handles: handles.count.into(),
+        most_identifiers: identifiers.saturating_sub(1).into(),
         namespaces: 1.into(),
         unit_bytes: unit.into(),
         ..Configuration::new_zeroed()
     };
     let mut log = [head.as_bytes(), configuration.as_bytes()].concat();
-    log.extend(isolations.iter().flat_map(|is_persistent| [1 + u8::from(*is_persistent), 0, 0, 0]));
+    let isolation = |handle| [1 + u8::from(handle < handles.persistent), 0, 0, 0];
+    log.extend((0..handles.count).flat_map(isolation));
     log.resize(size_of::<ConfigurationsHead>() + bytes, 0);
     log
 }
@@ -159,15 +161,16 @@ pub fn events(events: &[Event]) -> Vec<u8> {
     [head.as_bytes(), events.as_bytes()].concat()
 }
 
-/// Returns the status of handles, each with the room left in its reclaim unit, in logical blocks.
-pub fn status(rooms: &[u64]) -> Vec<u8> {
-    let head = StatusHead { count: (rooms.len() as u16).into(), ..StatusHead::new_zeroed() };
+/// Returns the status of units: the placement identifier of each, its handle, and the room left in
+/// it, in logical blocks.
+pub fn status(units: &[((u16, u16), u64)]) -> Vec<u8> {
+    let head = StatusHead { count: (units.len() as u16).into(), ..StatusHead::new_zeroed() };
     let mut all = head.as_bytes().to_vec();
-    for (handle, room) in (0_u16..).zip(rooms) {
+    for &((identifier, handle), room) in units {
         let status = HandleStatus {
-            identifier: handle.into(),
+            identifier: identifier.into(),
             handle: handle.into(),
-            room: (*room).into(),
+            room: room.into(),
             ..HandleStatus::new_zeroed()
         };
         all.extend(status.as_bytes());

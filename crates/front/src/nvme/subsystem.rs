@@ -109,12 +109,11 @@ impl Subsystem {
         u64::from(pages.unwrap_or_default()) * PAGE as u64
     }
 
-    /// Returns the room left in the reclaim unit of each of the first `count` handles, in logical
-    /// blocks.
-    pub fn rooms(&self, count: u16) -> Vec<u64> {
-        let handles = 0..count as StreamId;
-        let rooms = self.drive(move |drive| handles.map(|handle| drive.room_of(handle)).collect());
-        let pages: Vec<u32> = rooms.unwrap_or_else(|| vec![0; count.into()]);
+    /// Returns the room left in the reclaim unit of each of these streams, in logical blocks.
+    pub fn rooms(&self, streams: Vec<StreamId>) -> Vec<u64> {
+        let count = streams.len();
+        let room = |drive: &mut Drive| streams.into_iter().map(|it| drive.room_of(it)).collect();
+        let pages: Vec<u32> = self.drive(room).unwrap_or_else(|| vec![0; count]);
         pages.iter().map(|pages| u64::from(*pages) * self.blocks_per_page()).collect()
     }
 

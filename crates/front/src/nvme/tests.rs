@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
+use super::fdp::Handles;
 use super::fdp_logs::{
     Configuration, ConfigurationsHead, Event, EventsHead, HandleStatus, StatisticsLog, StatusHead,
     UsageHead, configurations, status, usage,
@@ -329,9 +330,12 @@ fn structures_of_placement_lie_as_in_the_headers() {
     layout!(StatusHead, 16, [count = 14,]);
     layout!(HandleStatus, 32, [identifier = 0, handle = 2, time_left = 4, room = 8,]);
     // A handle takes 4 bytes in a configuration, 8 in the usage, 32 in the status.
-    assert_eq!(configurations(&[false; 4], 1).len(), 16 + 64 + 16);
+    assert_eq!(
+        configurations(Handles { count: 4, persistent: 0, groups: 1 }, 1).len(),
+        16 + 64 + 16
+    );
     assert_eq!(usage(4).len(), 8 + 32);
-    assert_eq!(status(&[1; 4]).len(), 16 + 128);
+    assert_eq!(status(&[((1, 1), 1); 4]).len(), 16 + 128);
 }
 
 fn terms() -> impl Strategy<Value = Terms> {

@@ -47,7 +47,7 @@ use crate::error::{FtlError, check_range};
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
-use crate::layout::Layout;
+use crate::layout::{Layout, PlaneId};
 use crate::placement::PlacementSpec;
 use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 use crate::wear::Wear;
@@ -310,8 +310,12 @@ impl Translation for Dftl {
         self.inner.flush();
     }
 
-    fn blocks(&self) -> &BlockTable {
-        self.inner.blocks()
+    fn planes(&self) -> u32 {
+        self.inner.planes()
+    }
+
+    fn blocks(&self, plane: PlaneId) -> &BlockTable {
+        self.inner.blocks(plane)
     }
 
     fn locate(&self, page: u32) -> Option<(BlockId, u32)> {

@@ -16,7 +16,7 @@ use crate::error::{FtlError, check_range};
 use crate::fill::Fill;
 use crate::geometry::{Geometry, UNMAPPED};
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
-use crate::layout::{Layout, percent};
+use crate::layout::{Layout, PlaneId, percent};
 use crate::scheme::{Costs, Scheme};
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::wear::Wear;
@@ -305,7 +305,7 @@ impl<B: LogBuffer> Translation for LogMap<B> {
 
     fn flush(&mut self) {} // a page is programmed as it comes: none waits
 
-    fn blocks(&self) -> &BlockTable {
+    fn blocks(&self, _: PlaneId) -> &BlockTable {
         &self.hybrid.blocks
     }
 

@@ -2,11 +2,12 @@
 
 use flashgc_base::residency::Residency;
 
-use super::{PLANE, PageMap, Sharing};
+use super::{ONLY, PageMap, Sharing};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::UNMAPPED;
 use crate::layer::Layer;
+use crate::layout::PlaneId;
 use crate::placement::Class;
 use crate::scheme::Action;
 use crate::store::{Active, HOST, Plane, Tables};
@@ -16,40 +17,41 @@ use crate::victim::VictimPolicy;
 const COPIES: Class = HOST + 1;
 
 impl<P: VictimPolicy> PageMap<P> {
-    /// Collects until `class`, whose open block is full, has an open block with an erased page.
+    /// Collects until `class`, whose open block in `plane` is full, has an open block with an erased page.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(
         &mut self,
+        plane: PlaneId,
         class: Class,
         memory: &mut dyn Residency,
     ) -> Result<(), FtlError> {
-        self.plane_mut().fruitless = 0;
+        self.plane_mut(plane).fruitless = 0;
         match self.frontier {
             Frontier::Single => self.make_room_single(memory),
             Frontier::Double => self.make_room_double(memory),
             Frontier::Compact => self.make_room_compact(memory),
             Frontier::Pool { low } | Frontier::Mixed { low } => {
-                self.make_room_pool(class, low as usize, memory)
+                self.make_room_pool(plane, class, low as usize, memory)
             }
         }?;
-        self.store.fetch_next(PLANE);
+        self.store.fetch_next(plane);
         Ok(())
     }
 
-    fn plane_mut(&mut self) -> &mut Plane<P> {
-        &mut self.store.planes[PLANE as usize]
+    fn plane_mut(&mut self, plane: PlaneId) -> &mut Plane<P> {
+        &mut self.store.planes[plane as usize]
     }
 
     /// Makes room under the single frontier: the victim's valid pages move to its front, and it
     /// becomes the frontier.
     fn make_room_single(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
         loop {
-            self.plane_mut().close_class(HOST);
+            self.plane_mut(ONLY).close_class(HOST);
             let victim = self.take_erased(memory)?;
-            self.plane_mut().open[usize::from(HOST)] = Active::erased(victim);
+            self.plane_mut(ONLY).open[usize::from(HOST)] = Active::erased(victim);
             self.set_down(HOST, 0, self.moving_len);
-            if self.plane().room(HOST) > 0 {
+            if self.plane(ONLY).room(HOST) > 0 {
                 return Ok(());
             }
         }
@@ -62,11 +64,11 @@ impl<P: VictimPolicy> PageMap<P> {
         loop {
             let victim = self.take_erased(memory)?;
             let count = self.moving_len;
-            let fits = count.min(self.plane().room(COPIES) as usize);
+            let fits = count.min(self.plane(ONLY).room(COPIES) as usize);
             self.set_down(COPIES, 0, fits);
             let class = if fits == count { HOST } else { COPIES };
-            self.plane_mut().close_class(class);
-            self.plane_mut().open[usize::from(class)] = Active::erased(victim);
+            self.plane_mut(ONLY).close_class(class);
+            self.plane_mut(ONLY).open[usize::from(class)] = Active::erased(victim);
             if class == HOST {
                 return Ok(());
             }
@@ -77,24 +79,25 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Gives the host the room that copies left in their block. If there is none, victims are
     /// compacted, and the host gets the erased block.
     fn make_room_compact(&mut self, memory: &mut dyn Residency) -> Result<(), FtlError> {
-        self.plane_mut().close_class(HOST);
-        if self.plane().room(COPIES) > 0 {
-            self.plane_mut().open.swap(HOST.into(), COPIES.into());
+        self.plane_mut(ONLY).close_class(HOST);
+        if self.plane(ONLY).room(COPIES) > 0 {
+            self.plane_mut(ONLY).open.swap(HOST.into(), COPIES.into());
             return Ok(());
         }
-        self.plane_mut().close_class(COPIES);
+        self.plane_mut(ONLY).close_class(COPIES);
         let mut taken = Vec::new();
         let all_taken = self.take_a_block(&mut taken, memory);
         for (victim, pages, zombies) in taken.into_iter().rev() {
-            let (first, rest) = pages.split_at(pages.len().min(self.plane().room(COPIES) as usize));
+            let (first, rest) =
+                pages.split_at(pages.len().min(self.plane(ONLY).room(COPIES) as usize));
             if !first.is_empty() {
-                self.store.set_down(PLANE, COPIES, first, zombies);
+                self.store.set_down(ONLY, COPIES, first, zombies);
             }
             let class = if rest.is_empty() { HOST } else { COPIES };
-            self.plane_mut().close_class(class);
-            self.plane_mut().open[usize::from(class)] = Active::erased(victim);
+            self.plane_mut(ONLY).close_class(class);
+            self.plane_mut(ONLY).open[usize::from(class)] = Active::erased(victim);
             if !rest.is_empty() {
-                self.store.set_down(PLANE, COPIES, rest, zombies);
+                self.store.set_down(ONLY, COPIES, rest, zombies);
             }
         }
         all_taken
@@ -107,7 +110,7 @@ impl<P: VictimPolicy> PageMap<P> {
         taken: &mut Vec<(u32, Vec<u32>, bool)>,
         memory: &mut dyn Residency,
     ) -> Result<(), FtlError> {
-        let b = self.plane().blocks.pages_per_block() as usize;
+        let b = self.plane(ONLY).blocks.pages_per_block() as usize;
         let mut gained = 0;
         while gained < b {
             let victim = self.take_erased(memory)?;
@@ -120,10 +123,10 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Empties and erases a victim on a drive without a pool, and returns it for a frontier. Its
     /// pages are in `moving`.
     fn take_erased(&mut self, memory: &mut dyn Residency) -> Result<u32, FtlError> {
-        let victim = self.plane_mut().pick()?;
-        self.store.note_collected(PLANE, victim);
+        let victim = self.plane_mut(ONLY).pick()?;
+        self.store.note_collected(ONLY, victim);
         self.lift(victim, memory);
-        self.plane_mut().erase(victim);
+        self.plane_mut(ONLY).erase(victim);
         Ok(victim)
     }
 
@@ -138,17 +141,18 @@ impl<P: VictimPolicy> PageMap<P> {
     /// a placement the pool keeps one more block for each of these classes except the first.
     fn make_room_pool(
         &mut self,
+        plane: PlaneId,
         class: Class,
         low: usize,
         memory: &mut dyn Residency,
     ) -> Result<(), FtlError> {
-        self.plane_mut().close_class(class);
+        self.plane_mut(plane).close_class(class);
         let sorts = self.store.sorting.has_rule();
         let water = low + self.store.sorting.reserved() as usize - 1;
         loop {
             // Without a placement copies never open the host's block, so the pool needs one for it.
-            let needs_block = !sorts || self.plane().room(class) == 0;
-            if self.plane().erased_blocks() >= water + usize::from(needs_block) {
+            let needs_block = !sorts || self.plane(plane).room(class) == 0;
+            if self.plane(plane).erased_blocks() >= water + usize::from(needs_block) {
                 break;
             }
             let Self { store, sharing, moving, .. } = self;
@@ -156,14 +160,14 @@ impl<P: VictimPolicy> PageMap<P> {
                 Some(sharing) => sharing.keep(tables, pages, memory),
                 None => pages.len(),
             };
-            let Some(moved) = store.collect(PLANE, moving, keep)? else { return Ok(()) };
+            let Some(moved) = store.collect(plane, moving, keep)? else { return Ok(()) };
             (self.moving_len, self.moves_zombies) = moved;
             if self.has_ended() {
                 return Ok(());
             }
         }
-        if self.plane().room(class) == 0 {
-            self.store.open_next(class, PLANE)?;
+        if self.plane(plane).room(class) == 0 {
+            self.store.open_next(class, plane)?;
         }
         Ok(())
     }
@@ -171,7 +175,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Lifts the valid pages of `victim` into `moving`, without those that the scheme leaves to
     /// memory.
     fn lift(&mut self, victim: u32, memory: &mut dyn Residency) {
-        (self.moving_len, self.moves_zombies) = self.store.lift(PLANE, victim, &mut self.moving);
+        (self.moving_len, self.moves_zombies) = self.store.lift(ONLY, victim, &mut self.moving);
         if let Some(sharing) = &mut self.sharing {
             let pages = &mut self.moving[..self.moving_len];
             self.moving_len = sharing.keep(&mut self.store.tables, pages, memory);
@@ -181,7 +185,7 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Programs the pages `from..to` of `moving` in the open block of `class`.
     fn set_down(&mut self, class: Class, from: usize, to: usize) {
         if from < to {
-            self.store.set_down(PLANE, class, &self.moving[from..to], self.moves_zombies);
+            self.store.set_down(ONLY, class, &self.moving[from..to], self.moves_zombies);
         }
     }
 }

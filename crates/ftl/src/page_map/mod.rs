@@ -17,8 +17,9 @@ use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
+use crate::groups::GroupHomes;
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams, methods_of_store};
-use crate::layout::{Layout, PlaneLayout};
+use crate::layout::{Layout, PlaneId, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, room_for_a_block};
 use crate::translation::{FollowsReads, SharesMemory, Translation};
@@ -34,6 +35,8 @@ pub struct PageMap<P: VictimPolicy> {
     pub(super) store: PageStore<P>,
     #[snapshot(skip)]
     frontier: Frontier,
+    #[snapshot(skip)]
+    homes: GroupHomes,
     /// The treatment of pages in the host's memory; `None` while that memory is not shared.
     #[snapshot(state)]
     sharing: Option<Sharing>,
@@ -58,8 +61,8 @@ struct Sharing {
     duplicates: Duplicates,
 }
 
-/// The only plane.
-const PLANE: u32 = 0;
+/// The plane of a drive of one reclaim group.
+const ONLY: PlaneId = 0;
 
 /// Bytes of memory of a page map without its policy, but with all tables that the policy or the
 /// placement asks for.
@@ -90,11 +93,14 @@ impl<P: VictimPolicy> PageMap<P> {
             subject("slc")
         );
         let (frontier, b) = (layout.frontier, layout.geometry.pages_per_block() as usize);
-        let mut store = PageStore::new(&PlaneLayout::one(layout), &mut make)?;
+        let homes = GroupHomes::new(&layout);
+        let (planes, home) = (homes.groups(), &|page| homes.of(page));
+        let mut store = PageStore::new(&PlaneLayout { layout, planes, first: 0, home }, &mut make)?;
         store.bytes += buffer_bytes(&store.tables.geometry);
         Ok(Self {
             store,
             frontier,
+            homes,
             sharing: None,
             moving: vec![0; room_for_a_block(b as u32)].into(),
             moving_len: 0,
@@ -119,8 +125,8 @@ impl<P: VictimPolicy> PageMap<P> {
         self.sharing.as_ref().map(|sharing| sharing.duplicates)
     }
 
-    fn plane(&self) -> &Plane<P> {
-        &self.store.planes[PLANE as usize]
+    fn plane(&self, plane: PlaneId) -> &Plane<P> {
+        &self.store.planes[plane as usize]
     }
 }
 
@@ -129,7 +135,7 @@ impl<P: VictimPolicy> Layer for PageMap<P> {
 
     fn counters(&self) -> Counters {
         // The store counts pages written from memory as copies. Here they count as host writes.
-        let counters = self.plane().counters;
+        let counters = self.store.counters();
         let flushed = self.duplicates().map_or(0, |duplicates| duplicates.flushed);
         Counters {
             host_pages: counters.host_pages + flushed,
@@ -143,9 +149,9 @@ impl<P: VictimPolicy> Layer for PageMap<P> {
     }
 
     fn audit(&self) -> Result<(), String> {
-        let plane = self.plane();
+        let mut planes = self.store.planes.iter();
         fail_if!(
-            !self.frontier.has_pool() && !plane.pool.is_empty(),
+            !self.frontier.has_pool() && planes.any(|plane| !plane.pool.is_empty()),
             "a frontier without a pool has blocks in it"
         );
         self.store.audit()
@@ -179,13 +185,19 @@ impl<P: VictimPolicy> Translation for PageMap<P> {
         Some(self)
     }
 
-    fn blocks(&self) -> &BlockTable {
-        &self.plane().blocks
+    fn planes(&self) -> u32 {
+        self.store.planes.len() as u32
+    }
+
+    fn blocks(&self, plane: PlaneId) -> &BlockTable {
+        &self.plane(plane).blocks
     }
 
     fn flush(&mut self) {
         if !self.store.buffer.is_protected {
-            while self.store.program_host_data(PLANE).is_some() {}
+            for plane in 0..self.planes() {
+                while self.store.program_host_data(plane).is_some() {}
+            }
         }
     }
 

@@ -1,20 +1,25 @@
 //! Flexible Data Placement (FDP): the host names the open block of each write by a handle.
 //!
 //! Data of different handles never share a block that the host writes.
-//! A block is a reclaim unit, and the drive one reclaim group. The stream of a write is the placement
-//! handle: stream i writes the unit of handle i. A write without a stream, and one whose stream is no
-//! handle, go to handle 0; the latter is an event of the drive's log, an invalid placement identifier.
+//! A block is a reclaim unit. The stream of a write is its placement identifier: stream i writes the
+//! unit of handle i. A write without a stream, and one whose stream is no handle, go to handle 0; the
+//! latter is an event of the drive's log, an invalid placement identifier.
 //!
 //! Collections copy data of initially isolated handles to one unit that these handles share; data of a
 //! persistently isolated handle go to a unit of that handle alone, and never meet others'. Handles below
 //! `persistent` are persistently isolated, the others initially. Each handle has a unit for host
 //! writes; copies never go there.
 //!
+//! With several reclaim groups, stream group x handles + handle writes the unit of the handle in that
+//! group. Groups share no block, and copies stay in their group. A group takes its share of the logical
+//! pages and data in half of its spare: a write that finds its group full goes to the next one with
+//! room, and is counted. First contents, and writes without a stream, lie over all groups alike.
+//!
 //! Rule: write: the handle's unit; copy: the handle's own unit for copies, or the shared one.
 //!
 //! # Cost
 //! A write: the stream of one page is read. There is an open block a handle, one for copies of each
-//! persistently isolated handle, and one for copies of the others. For each of those for copies but the
+//! persistently isolated handle, and one for copies of the others; each group has its own. For each of those for copies but the
 //! first the collector keeps an erased block beyond the pool's low-water mark. 2 bytes a logical page,
 //! for the streams of data and of the next write.
 //!
@@ -28,6 +33,7 @@ use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::refuse_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, Spec, SpecError};
+use flashgc_base::stream::MOST_STREAMS;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fdp",
@@ -38,6 +44,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
             "handles that are persistently isolated, from handle 0 on; the others are \
              initially isolated",
         ),
+        Param::integer("groups", (1, 64), Some("1"))
+            .help("reclaim groups: stream group x handles + handle writes to that group"),
     ],
     source: include_str!("fdp.rs"),
     needs_future: false,
@@ -45,8 +53,12 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     remembers: |_, _| Remembers::default(),
     bytes: |_, _| 0,
     make: Some(|params, _, _| {
-        let Handles { count, persistent } = handles(params);
-        Box::new(Fdp { handles: count as Class, persistent: persistent as Class })
+        let handles = handles(params);
+        Box::new(Fdp {
+            handles: handles.count as Class,
+            persistent: handles.persistent as Class,
+            identifiers: handles.identifiers() as StreamId,
+        })
     }),
 };
 
@@ -58,33 +70,45 @@ pub struct Handles {
     /// Handles with a number below this one are persistently isolated; the others are initially
     /// isolated.
     pub persistent: u16,
+    /// The number of reclaim groups, each with a unit of every handle.
+    pub groups: u16,
+}
+
+impl Handles {
+    /// Returns the number of placement identifiers: the streams from 0 on that name a handle and a
+    /// group.
+    pub fn identifiers(self) -> u16 {
+        self.count * self.groups
+    }
 }
 
 /// The parameters that `spec` gives.
 ///
 /// # Errors
-/// More persistently isolated handles than there are handles, or a parameter for reclaim groups.
+/// More persistently isolated handles than there are handles, or more identifiers than streams.
 pub(super) fn read(spec: &Spec) -> Result<Params, SpecError> {
-    if let Some((_, groups)) = spec.params.iter().find(|(key, _)| key == "groups") {
-        return Err(SpecError::new(
-            format!("fdp: found groups={groups}, and the drive is one reclaim group"),
-            "leave it out; groups share no block, so run a drive for each",
-        ));
-    }
     let params = Params::resolve(spec, INFO.params)?;
-    let Handles { count, persistent } = handles(&params);
+    let Handles { count, persistent, groups } = handles(&params);
     refuse_if!(
         persistent > count,
         format!("persistent={count} isolates all of them"),
         "fdp: found persistent={persistent} and handles={count}, expected at most as many \
          persistently isolated handles as handles"
     );
+    // One stream is left that names no handle: writes with an invalid identifier get it.
+    let most = MOST_STREAMS as u16 - 1;
+    refuse_if!(
+        count * groups > most,
+        format!("groups={}", most / count),
+        "fdp: found handles={count} and groups={groups}, expected at most {most} placement \
+         identifiers, one a stream"
+    );
     Ok(params)
 }
 
 pub(super) fn handles(params: &Params) -> Handles {
     let number = |name| params.integer(name) as u16;
-    Handles { count: number("handles"), persistent: number("persistent") }
+    Handles { count: number("handles"), persistent: number("persistent"), groups: number("groups") }
 }
 
 /// The placement policy that the header of this file describes. Classes are the handles, then the
@@ -95,6 +119,9 @@ struct Fdp {
     handles: Class,
     #[snapshot(skip)]
     persistent: Class,
+    /// Streams below this one name a handle and a group.
+    #[snapshot(skip)]
+    identifiers: StreamId,
 }
 
 impl Placement for Fdp {
@@ -109,11 +136,12 @@ impl Placement for Fdp {
 
     #[inline]
     fn host(&self, _: u32, stream: Option<StreamId>, _: Option<Place>, _: Now) -> Class {
-        stream.filter(|&stream| stream < self.handles).unwrap_or(0)
+        stream.and_then(|stream| self.of_handle(stream)).unwrap_or(0)
     }
 
+    #[inline]
     fn of_handle(&self, stream: StreamId) -> Option<Class> {
-        Some(stream).filter(|&stream| stream < self.handles)
+        (stream < self.identifiers).then(|| stream % self.handles)
     }
 
     #[inline]

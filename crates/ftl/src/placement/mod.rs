@@ -485,6 +485,11 @@ impl PlacementSpec {
         (self.info.name == fdp::INFO.name).then(|| fdp::handles(&self.params))
     }
 
+    /// The number of reclaim groups of the drive.
+    pub fn groups(&self) -> u32 {
+        self.handles().map_or(1, |handles| handles.groups.into())
+    }
+
     /// Returns `true` if the placement must know the streams of writes.
     pub fn needs_streams(&self) -> bool {
         self.info.needs_streams

@@ -215,6 +215,17 @@ pub trait Stepwise: Layer {
     /// breaks its contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<VictimBlock>, FtlError>;
 
+    /// Returns the plane to which the host writes `page`: `home`, or a plane of the reclaim group that the
+    /// write names. `coming` has the writes on their way to each plane; it is empty if there are none.
+    fn plane_of_write(&self, page: u32, home: PlaneId, coming: &[u32]) -> PlaneId;
+
+    /// Returns the number of reclaim groups. Each has as many planes as the others, with consecutive numbers.
+    fn groups(&self) -> u32;
+
+    /// Returns the reclaim group that the next write of `page` names; `None` if it names none, or if the
+    /// drive is one group.
+    fn group_of_write(&self, page: u32) -> Option<u32>;
+
     /// Returns the SLC regions of the planes; `None` without any.
     fn slc(&self) -> Option<&dyn FoldsSlc>;
 

@@ -137,6 +137,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
         self.plane_mut(plane).counters.host_pages += 1;
         let to = Place { class: sorted, block: self.store.tables.place_of(ppn).0 };
         self.store.sorting.wrote(page, from, to);
+        self.store.count_outside(plane, &[page]);
         self.store.host_ends(plane, class);
         self.store.note_written(&[page]);
         ppn
@@ -499,6 +500,19 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
         Ok(Some(VictimBlock { block, valid: plane_state.blocks.live(victim) }))
+    }
+
+    fn plane_of_write(&self, page: u32, home: PlaneId, coming: &[u32]) -> PlaneId {
+        let coming = |plane: PlaneId| coming.get(plane as usize).copied().unwrap_or(0).into();
+        self.store.plane_of_write(page, home, coming)
+    }
+
+    fn groups(&self) -> u32 {
+        self.store.groups.as_ref().map_or(1, |groups| groups.count())
+    }
+
+    fn group_of_write(&self, page: u32) -> Option<u32> {
+        self.store.group_named(page)
     }
 
     fn slc(&self) -> Option<&dyn FoldsSlc> {

@@ -28,7 +28,7 @@ pub struct OpenBlock {
     pub next: u32,
 }
 
-/// The contents of a drive of one plane. Every block is open, closed or erased.
+/// The contents of a drive. Every block is open, closed or erased.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// For each logical page its ppn, or [`UNMAPPED`]; `None` where the entries of the new store
@@ -38,7 +38,7 @@ pub struct Contents<'a> {
     pub erases: &'a [u32],
     /// The class for which each block was opened last.
     pub classes: &'a [Class],
-    /// Open blocks, at most one a class.
+    /// Open blocks, at most one a class in each plane.
     pub open: &'a [OpenBlock],
     /// Blocks that policies may pick, in the order in which they were closed.
     pub closed: &'a [BlockId],
@@ -76,9 +76,13 @@ impl Contents<'_> {
         if let Some(block) = states.iter().position(|&state| state == State::Unknown) {
             return Err(Fault::new(format!("block {block} is neither open, closed nor erased")));
         }
-        let mut taken = vec![false; classes];
+        let of_plane = tables.blocks_per_plane;
+        let planes = tables.geometry.blocks() / of_plane;
+        let mut taken = vec![false; planes as usize * classes];
         for OpenBlock { class, block, next } in self.open {
-            let is_free = taken.get_mut(usize::from(*class)).is_some_and(|taken| {
+            let class_of_plane = (block / of_plane) as usize * classes + usize::from(*class);
+            let known = taken.get_mut(class_of_plane).filter(|_| usize::from(*class) < classes);
+            let is_free = known.is_some_and(|taken| {
                 let was_taken = std::mem::replace(taken, true);
                 !was_taken
             });
@@ -112,18 +116,16 @@ impl Contents<'_> {
 }
 
 impl<P: VictimPolicy> PageStore<P> {
-    /// Takes over `contents`. The store is new, has one plane, and was made without data. After an
+    /// Takes over `contents`. The store is new, and was made without data. After an
     /// error the store must not be used any more.
     ///
     /// # Errors
     /// Contents that contradict themselves, or are not those of a drive of this shape.
     pub(crate) fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
         let classes = self.sorting.classes();
-        let is_new = self.planes[0].pool.len() == self.tables.geometry.blocks() as usize;
-        fail_if!(
-            self.planes.len() != 1 || !is_new,
-            "only a new store of one plane takes over contents"
-        );
+        let erased: usize = self.planes.iter().map(|plane| plane.pool.len()).sum();
+        let is_new = erased == self.tables.geometry.blocks() as usize;
+        fail_if!(!is_new, "only a new store takes over contents");
         fail_if!(
             self.wear.as_ref().is_some_and(Wear::shrinks),
             "contents of superblocks that shrink, which no medium records"
@@ -137,10 +139,11 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Restores the map, the reverse map, live bits and valid counts.
     fn hold_pages(&mut self, map: Option<&[u32]>, states: &[State]) -> Result<(), Fault> {
-        let plane = &mut self.planes[0];
+        let of_plane = self.tables.blocks_per_plane;
         for (block, state) in (0..).zip(states) {
             if matches!(state, State::Programmed(_)) {
-                plane.blocks.program(block, 0);
+                let plane = &mut self.planes[(block / of_plane) as usize];
+                plane.blocks.program(block % of_plane, 0);
             }
         }
         if let Some(map) = map {
@@ -160,7 +163,8 @@ impl<P: VictimPolicy> PageStore<P> {
                  holds another page"
             );
             self.tables.program(block, offset, &[page]);
-            plane.blocks.program(block, 1);
+            let plane = &mut self.planes[(block / of_plane) as usize];
+            plane.blocks.program(block % of_plane, 1);
             plane.valid_pages += 1;
             self.sorting.holds(page, block);
         }
@@ -169,30 +173,6 @@ impl<P: VictimPolicy> PageStore<P> {
 
     /// Restores erases, open blocks, candidates, the pool and worn-out blocks.
     fn hold_blocks(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
-        let plane = &mut self.planes[0];
-        let b = u64::from(plane.blocks.pages_per_block());
-        while plane.pool.take().is_some() {}
-        plane.blocks.hold_erases(contents.erases);
-        if self.sorting.has_rule() {
-            (0..)
-                .zip(contents.classes)
-                .for_each(|(block, &class)| plane.blocks.set_class(block, class));
-        }
-        plane.counters = contents.counters;
-        plane.tracker = plane.policy.tracker(&plane.blocks);
-        plane.leveller = plane.leveller.take().map(|old| Leveller::anew(&old, &plane.blocks));
-        for &OpenBlock { class, block, next } in contents.open {
-            plane.open[usize::from(class)] = Active { next, ..Active::erased(block) };
-        }
-        let closed = contents.closed.len() as u64 * b;
-        plane.blocks.tick(contents.counters.programs().saturating_sub(closed));
-        for &block in contents.closed {
-            plane.blocks.tick(b);
-            // The block was closed as long ago on the host's clock as on the clock of programs.
-            let since = contents.counters.programs().saturating_sub(plane.blocks.clock());
-            let host_clock = contents.counters.host_pages.saturating_sub(since);
-            plane.close_at(Active::erased(block), host_clock);
-        }
         let is_last = |block: BlockId| {
             let erases = contents.erases[block as usize];
             self.wear.as_ref().is_some_and(|wear| wear.is_last(block, erases))
@@ -205,12 +185,70 @@ impl<P: VictimPolicy> PageStore<P> {
         }
         let (bad, good): (Vec<_>, Vec<_>) =
             contents.erased.iter().copied().partition(|&block| is_last(block));
-        for block in good {
-            self.planes[0].pool.put(block, contents.erases[block as usize]);
+        for number in 0..self.planes.len() {
+            self.hold_plane(number, contents, &good);
         }
         if let Some(wear) = &mut self.wear {
-            bad.into_iter().for_each(|block| wear.retire(0, block, contents.counters, None));
+            for block in bad {
+                let plane = block / self.tables.blocks_per_plane;
+                wear.retire(plane, block, contents.counters, None);
+            }
         }
         Ok(())
+    }
+
+    /// Restores the blocks of a plane. `good` has the erased blocks of the drive that are not bad.
+    fn hold_plane(&mut self, number: usize, contents: &Contents<'_>, good: &[BlockId]) {
+        let planes = self.planes.len();
+        let plane = &mut self.planes[number];
+        let (first, count) = (plane.first_block, plane.blocks.len());
+        let of_plane = first as usize..(first + count) as usize;
+        let is_here = |block: &&BlockId| of_plane.contains(&(**block as usize));
+        let (b, erases) = (u64::from(plane.blocks.pages_per_block()), &contents.erases);
+        while plane.pool.take().is_some() {}
+        plane.blocks.hold_erases(&erases[of_plane.clone()]);
+        if self.sorting.has_rule() {
+            (0..)
+                .zip(&contents.classes[of_plane.clone()])
+                .for_each(|(block, &class)| plane.blocks.set_class(block, class));
+        }
+        plane.counters = Counters {
+            erases: plane.blocks.erase_counts().iter().map(|&erases| u64::from(erases)).sum(),
+            ..part_of(&contents.counters, number as u64, planes as u64)
+        };
+        plane.tracker = plane.policy.tracker(&plane.blocks);
+        plane.leveller = plane.leveller.take().map(|old| Leveller::anew(&old, &plane.blocks));
+        for &OpenBlock { class, block, next } in contents.open {
+            if is_here(&&block) {
+                plane.open[usize::from(class)] = Active { next, ..Active::erased(block - first) };
+            }
+        }
+        let counters = plane.counters;
+        let closed = contents.closed.iter().filter(is_here);
+        plane.blocks.tick(counters.programs().saturating_sub(closed.clone().count() as u64 * b));
+        for &block in closed {
+            plane.blocks.tick(b);
+            // The block was closed as long ago on the host's clock as on the clock of programs.
+            let since = counters.programs().saturating_sub(plane.blocks.clock());
+            let host_clock = counters.host_pages.saturating_sub(since);
+            plane.close_at(Active::erased(block - first), host_clock);
+        }
+        for &block in good.iter().filter(is_here) {
+            plane.pool.put(block - first, erases[block as usize]);
+        }
+    }
+}
+
+/// Returns the counts of a plane of a drive with these counts. Nothing on the medium says what each
+/// plane did, so all planes get equal parts.
+fn part_of(counters: &Counters, plane: u64, planes: u64) -> Counters {
+    let part = |all: u64| all / planes + u64::from(plane < all % planes);
+    let Counters { host_pages, copied_pages, erases, collections, trimmed_pages } = *counters;
+    Counters {
+        host_pages: part(host_pages),
+        copied_pages: part(copied_pages),
+        erases: part(erases),
+        collections: part(collections),
+        trimmed_pages: part(trimmed_pages),
     }
 }

@@ -46,6 +46,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts, digest};
 use crate::error::{FtlError, FtlErrorKind, check_range};
 use crate::geometry::{Geometry, UNMAPPED};
+use crate::groups::ReclaimGroups;
 use crate::history::{History, NO_CLASS};
 use crate::layer::{Change, LayerCounts, ReportsMoves, TakesStreams};
 use crate::layout::{Layout, PlaneId, PlaneLayout};
@@ -66,6 +67,9 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) planes: Box<[Plane<P>]>,
     #[snapshot(state)]
     pub(crate) sorting: Sorting,
+    /// The reclaim groups; `None` if the drive is one.
+    #[snapshot(skip)]
+    pub(crate) groups: Option<ReclaimGroups>,
     #[snapshot(skip)]
     pub(crate) buffer: PageBuffer,
     /// The wear of the blocks; `None` where they bear any number of erases.
@@ -117,13 +121,14 @@ fn plane_bytes(layout: &Layout, blocks: u32, pages: u32, keeps_history: bool) ->
         + if keeps_history { History::bytes(blocks) } else { 0 }
 }
 
-/// Bytes of a store of one plane without its policy, but with all tables that the policy or the
+/// Bytes of a store with one plane for each reclaim group, without its policy, but with all tables that the policy or the
 /// placement asks for.
 pub(crate) fn bytes(layout: &Layout, asks: Asks) -> u64 {
-    let geometry = &layout.geometry;
+    let (geometry, groups) = (&layout.geometry, layout.placement.groups());
     let keeps_history = asks.history || layout.placement.sees_blocks();
+    let (blocks, pages) = (geometry.blocks() / groups, geometry.logical_pages().div_ceil(groups));
     shared_bytes(layout, asks.zombies)
-        + plane_bytes(layout, geometry.blocks(), geometry.logical_pages(), keeps_history)
+        + u64::from(groups) * plane_bytes(layout, blocks, pages, keeps_history)
 }
 
 impl<P: VictimPolicy> PageStore<P> {
@@ -217,6 +222,7 @@ impl<P: VictimPolicy> PageStore<P> {
             tables,
             planes: states.into(),
             sorting,
+            groups: ReclaimGroups::new(planes, &promised)?,
             buffer: layout.buffer,
             gathering,
             wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
@@ -332,6 +338,54 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane = self.tables.plane_of(ppn) as usize;
         self.planes[plane].counters.trimmed_pages += 1;
         Some(ppn)
+    }
+
+    /// Returns the plane to which the host writes `page`. `home` is its plane on a drive without
+    /// reclaim groups. `coming` gives the writes that are on their way to a plane.
+    pub(crate) fn plane_of_write(
+        &self,
+        page: u32,
+        home: PlaneId,
+        coming: impl Fn(PlaneId) -> u64,
+    ) -> PlaneId {
+        let Some(groups) = &self.groups else { return home };
+        let now = self.locate(page).map(|ppn| self.tables.plane_of(ppn));
+        let has_room = |plane: PlaneId, limit: u64| {
+            // A page that is written again takes the room that it has.
+            now == Some(plane) || self.planes[plane as usize].valid_pages + coming(plane) < limit
+        };
+        let plane = groups.plane(self.sorting.stream_of_write(page), home, has_room);
+        plane.or(now).unwrap_or(home)
+    }
+
+    /// Returns the plane to which the host writes `page` if there is room, as
+    /// [`PageStore::plane_of_write`] does.
+    pub(crate) fn plane_wanted(&self, page: u32, home: PlaneId) -> PlaneId {
+        let groups = self.groups.as_ref();
+        groups.map_or(home, |groups| groups.wanted(self.sorting.stream_of_write(page), home))
+    }
+
+    /// Returns the reclaim group that the next write of `page` names.
+    pub(crate) fn group_named(&self, page: u32) -> Option<u32> {
+        self.groups.as_ref()?.named(self.sorting.stream_of_write(page))
+    }
+
+    /// Returns `true` if `pages` further pages of data surely fit in `plane`.
+    pub(crate) fn has_room_for(&self, plane: PlaneId, pages: usize) -> bool {
+        let valid = self.planes[plane as usize].valid_pages + pages as u64;
+        self.groups.as_ref().is_none_or(|groups| valid <= groups.limit(plane))
+    }
+
+    /// Counts the `pages`, written to `plane`, that name another reclaim group.
+    #[inline]
+    pub(crate) fn count_outside(&mut self, plane: PlaneId, pages: &[u32]) {
+        if let Some(groups) = &self.groups
+            && let Some(streams) = &mut self.sorting.streams
+        {
+            let leaves = |&&page: &&u32| groups.leaves(streams.next(page), plane);
+            let outside = pages.iter().filter(leaves).count() as u64;
+            streams.left_group(outside);
+        }
     }
 
     /// Opens an erased block for `class` in `plane`, whose open block is full or missing.

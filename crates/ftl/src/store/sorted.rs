@@ -34,7 +34,13 @@ impl<P: VictimPolicy> PageStore<P> {
         let (count, full) = self.sorting.sort(tables, Moves::Writes, has_zombies, pages, old, new);
         let old = &mut old[..count];
         self.programmed(plane, old, &new[..count], Origin::Host);
-        self.kill_all(plane, old, Fate::Overwritten);
+        if self.groups.is_some() {
+            // The old data may be in any group.
+            old.iter().for_each(|&old| self.kill(old, Fate::Overwritten));
+            self.count_outside(plane, &pages[..count]);
+        } else {
+            self.kill_all(plane, old, Fate::Overwritten);
+        }
         self.planes[plane as usize].counters.host_pages += count as u64;
         (count, full)
     }

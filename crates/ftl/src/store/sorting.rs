@@ -302,8 +302,14 @@ impl Sorting {
     #[inline]
     pub(crate) fn of_write(&self, page: u32, old: Option<BlockId>) -> Class {
         let Some(rule) = &self.rule else { return HOST };
-        let stream = self.streams.as_ref().and_then(|streams| streams.next(page));
+        let stream = self.stream_of_write(page);
         rule.host(page, stream, old.map(|block| self.place_at(page, block)), self.now)
+    }
+
+    /// The stream of the next write of `page`; `None` if it has none.
+    #[inline]
+    pub(super) fn stream_of_write(&self, page: u32) -> Option<StreamId> {
+        self.streams.as_ref().and_then(|streams| streams.next(page))
     }
 
     /// The class of host writes of the placement handle `stream`; `None` if `stream` is no handle.

@@ -171,6 +171,16 @@ impl Scheduler {
         })
     }
 
+    /// Returns the plane that serves an operation on a page.
+    #[inline(always)]
+    fn plane_of<O: Observer>(&mut self, shared: &Shared<O>, op: u32) -> u32 {
+        let home = self.homes.of(shared.ops[op].page);
+        match self.spread.chooses {
+            true => self.spread.place(&*shared.map, &shared.ops[op], home),
+            false => home,
+        }
+    }
+
     /// Lets a page operation wait at its die. If a collection copies the same page now, the
     /// operation may share that copy instead.
     pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
@@ -180,10 +190,7 @@ impl Scheduler {
         let PageOp { page, kind, .. } = shared.ops[op];
         let plane = match kind {
             Kind::Flush => page,
-            _ if self.spread.is_dynamic => {
-                self.spread.place(&*shared.map, &shared.ops[op], self.homes.of(page))
-            }
-            _ => self.homes.of(page),
+            _ => self.plane_of(shared, op),
         };
         let die = plane / self.planes_per_die;
         let order = shared.ops.send();
@@ -213,7 +220,7 @@ impl Scheduler {
         let PageOp { plane, is_merged, is_programmed, .. } = shared.ops[op];
         debug_assert!(shared.ops[op].writes() && !is_merged && !is_programmed);
         shared.ops[op].kind = Kind::Trim;
-        if self.spread.is_dynamic {
+        if self.spread.chooses {
             self.spread.discard(plane);
         }
     }
@@ -393,7 +400,7 @@ impl Scheduler {
             None => self.collector.is_under_way(die),
         };
         let operation = &mut shared.ops[op];
-        if self.spread.is_dynamic {
+        if self.spread.chooses {
             self.spread.leave(operation);
         }
         if self.superblocks.is_some() {
@@ -427,7 +434,7 @@ impl Scheduler {
     /// # Errors
     /// The errors of the map.
     pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
-        let plane = self.homes.of(page);
+        let plane = map.plane_of_write(page, self.homes.of(page), &[]);
         self.collector.collect_at_once(map, page, plane)?;
         Ok(!map.has_ended() && map.write_at_once(page, plane, 0, 0)?.is_some())
     }

@@ -1,4 +1,7 @@
-//! Dynamic placement: a write goes to the die with the fewest operations.
+//! The planes of writes that have no fixed plane. With dynamic placement, a write goes to the die with the
+//! fewest operations. With reclaim groups, it goes to a plane of the group that it names.
+
+use std::ops::Range;
 
 use flashgc_base::naming::option;
 use flashgc_base::refuse_if;
@@ -10,17 +13,24 @@ use hashbrown::HashMap;
 use crate::config::{Placement, Settings, Unit};
 use crate::ops::{Kind, PageOp};
 
-/// The state of dynamic placement on dies and planes; empty with a static placement.
+/// The state of dynamic placement, or of reclaim groups, on dies and planes; empty where each page has its
+/// plane.
 ///
 /// It counts the operations that dies have not done yet. It does not know how they are served.
 #[derive(State)]
 pub struct Spread {
     #[snapshot(skip)]
     planes_per_die: u32,
-    /// `true` with dynamic placement. Without it every page stays on its home plane, and no method
-    /// is called.
+    /// `true` with dynamic placement or reclaim groups. Without them every page stays on its home plane,
+    /// and no method is called.
     #[snapshot(skip)]
-    pub(super) is_dynamic: bool,
+    pub(super) chooses: bool,
+    /// `true` with dynamic placement.
+    #[snapshot(skip)]
+    is_dynamic: bool,
+    /// The planes of a reclaim group.
+    #[snapshot(skip)]
+    planes_per_group: u32,
     /// The number of page operations that each die has not done yet.
     #[snapshot(table)]
     loads: Vec<u32>,
@@ -33,9 +43,10 @@ pub struct Spread {
     /// For each die, the plane after the plane that was chosen last: the search begins there.
     #[snapshot(table)]
     next_plane: Vec<u32>,
-    /// The plane chosen last, and the number of further writes that go there until they fill a
-    /// flash page.
-    filling: (u32, u32),
+    /// For the writes of each reclaim group, and at last for those that name none: the plane chosen last,
+    /// and the number of further writes that go there until they fill a flash page.
+    #[snapshot(table)]
+    filling: Vec<(u32, u32)>,
     #[snapshot(skip)]
     units_per_program: u32,
     /// The pages with operations that are not done: the number of operations, and their plane. All
@@ -81,14 +92,18 @@ impl Spread {
             "planes of {blocks} blocks, of which {kept} are erased or open before collections \
              stop, have no room to collect beside {each} pages of data"
         );
-        let size = |count: u32| if is_dynamic { count as usize } else { 0 };
+        let groups = layer.groups();
+        let chooses = is_dynamic || groups > 1;
+        let size = |count: u32| if chooses { count as usize } else { 0 };
         Ok(Self {
             planes_per_die: hardware.planes,
+            chooses,
             is_dynamic,
+            planes_per_group: planes / groups,
             loads: vec![0; size(hardware.all_dies())],
             coming: vec![0; size(planes)],
             next_die: 0,
-            filling: (0, 0),
+            filling: vec![(0, 0); size(groups + 1)],
             units_per_program: hardware.units_per_program(),
             next_plane: vec![0; size(hardware.all_dies())],
             pending: HashMap::new(),
@@ -106,7 +121,8 @@ impl Spread {
             None => match map.locate(page) {
                 Some(ppn) if kind != Kind::Write => map.plane_of(ppn),
                 None if matches!(kind, Kind::Read | Kind::Trim) => home,
-                _ => self.freest_plane(map, page, home),
+                _ if self.is_dynamic => self.freest_plane(map, page, home),
+                _ => map.plane_of_write(page, home, &self.coming),
             },
         };
         self.pending.entry(page).or_insert((0, plane)).0 += 1;
@@ -139,23 +155,35 @@ impl Spread {
     }
 
     /// Returns a plane with room on the die with the fewest operations; equal dies take turns.
-    /// Writes that are programmed together go to one plane. If no plane has room, returns the
-    /// page's present plane.
+    /// Writes that are programmed together go to one plane. A write that names a reclaim group gets a plane
+    /// of this group, or of the next one with room. If no plane has room, returns the page's present plane.
     fn freest_plane(&mut self, map: &dyn Stepwise, page: u32, home: u32) -> u32 {
-        let (filling, left) = self.filling;
-        if left > 0 && self.has_room(map, filling) {
-            self.filling.1 -= 1;
+        let named = map.group_of_write(page);
+        let planes = match named {
+            Some(_) => {
+                let group = map.plane_of_write(page, home, &self.coming) / self.planes_per_group;
+                group * self.planes_per_group..(group + 1) * self.planes_per_group
+            }
+            None => 0..self.coming.len() as u32,
+        };
+        let run = named.map_or(self.filling.len() - 1, |group| group as usize);
+        let (filling, left) = self.filling[run];
+        if left > 0 && planes.contains(&filling) && self.has_room(map, filling) {
+            self.filling[run].1 -= 1;
             return filling;
         }
         let dies = self.loads.len();
         let turn = self.next_die;
         let order = (turn..dies).chain(0..turn);
         // The first choice nearly always has room, so the other dies are sorted only without it.
+        let per_die = self.planes_per_die;
+        let of_group = planes.start / per_die..planes.end.div_ceil(per_die);
+        let order = order.filter(|&die| of_group.contains(&(die as u32)));
         let first = order.clone().min_by_key(|&die| self.loads[die]).unwrap_or(0);
-        let chosen = self.plane_with_room(map, first).or_else(|| {
+        let chosen = self.plane_with_room(map, first, &planes).or_else(|| {
             let mut others: Vec<usize> = order.collect();
             others.sort_by_key(|&die| self.loads[die]);
-            others.into_iter().find_map(|die| self.plane_with_room(map, die))
+            others.into_iter().find_map(|die| self.plane_with_room(map, die, &planes))
         });
         let Some(plane) = chosen else {
             let now = map.locate(page).map(|ppn| map.plane_of(ppn));
@@ -166,17 +194,23 @@ impl Spread {
             1 => 1,
             _ => map.host_room(page, plane).together,
         };
-        self.filling = (plane, together - 1);
+        self.filling[run] = (plane, together - 1);
         self.next_die = (die + 1) % dies;
         self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane
     }
 
-    fn plane_with_room(&self, map: &dyn Stepwise, die: usize) -> Option<u32> {
+    /// Returns a plane of a die that has room and is one of `of_group`.
+    fn plane_with_room(
+        &self,
+        map: &dyn Stepwise,
+        die: usize,
+        of_group: &Range<u32>,
+    ) -> Option<u32> {
         let planes = self.planes_per_die;
         let turn = self.next_plane[die];
         let mut all = (turn..planes).chain(0..turn).map(|plane| die as u32 * planes + plane);
-        all.find(|&plane| self.has_room(map, plane))
+        all.find(|plane| of_group.contains(plane) && self.has_room(map, *plane))
     }
 
     fn has_room(&self, map: &dyn Stepwise, plane: u32) -> bool {

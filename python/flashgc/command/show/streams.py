@@ -57,7 +57,24 @@ def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
         f"{format_count(fdp.events.media_reallocated)} media reallocated, "
         f"{format_count(fdp.events.invalid_placement_identifier)} invalid placement identifier"
     )
-    return [("FDP log", text), ("FDP events", events)]
+    listed: list[tuple[str, Text | str]] = [("FDP log", text), ("FDP events", events)]
+    groups = max(handle.group for handle in fdp.handles) + 1
+    if groups > 1:
+        host = [
+            sum(handle.host_pages for handle in fdp.handles if handle.group == group)
+            for group in range(groups)
+        ]
+        copied = [
+            sum(handle.copied_pages for handle in fdp.handles if handle.group == group)
+            for group in range(groups)
+        ]
+        each = (
+            f"{group}: {(pages + more) / pages:.3f}" if pages else f"{group}: -"
+            for group, (pages, more) in enumerate(zip(host, copied, strict=True))
+        )
+        outside = format_count(fdp.written_outside_group)
+        listed.append(("FDP groups", f"WA {', '.join(each)}; {outside} written outside their group"))
+    return listed
 
 
 def show_tenants(out: Console, result: Result) -> None:

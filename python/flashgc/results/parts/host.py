@@ -82,6 +82,8 @@ class Handle(counts.StreamCounts):
 
     #: The number of the handle.
     handle: int
+    #: The number of the reclaim group.
+    group: int
     #: ``True`` if the handle is persistently isolated: copies of its data never share a block with
     #: other data. ``False`` if it is initially isolated.
     persistently_isolated: bool
@@ -118,5 +120,8 @@ class Fdp:
     media_bytes_erased: int
     #: The counts of events.
     events: results.FdpEvents
-    #: The handles in order.
+    #: The mapping units that the host wrote to a reclaim group that had no room for them; another
+    #: group took them. The log of a real drive does not have it.
+    written_outside_group: int
+    #: The handles in order, those of reclaim group 0 first.
     handles: tuple[results.Handle, ...]

@@ -251,7 +251,7 @@ impl Scheduler {
     /// Lets a page operation wait at its die, or with the writes of its plane.
     pub(super) fn accept_on_superblock<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
         let PageOp { page, kind, .. } = shared.ops[op];
-        let plane = if kind == Kind::Flush { page } else { self.homes.of(page) };
+        let plane = if kind == Kind::Flush { page } else { self.plane_of(shared, op) };
         let lead = self.superblocks().rows.die(plane, 0);
         let order = shared.ops.send();
         let now = shared.now();
