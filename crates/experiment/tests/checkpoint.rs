@@ -293,7 +293,7 @@ fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
             assert_eq!(digits(run.join().unwrap()), expected, "{config:?}");
             copies
         });
-        let step = (copies.len() / 4).max(1);
+        let step = (copies.len() / 2).max(1);
         for copy in copies.iter().step_by(step) {
             let result = attempt(&config, copy, Duration::from_secs(300), Duration::from_secs(60));
             assert_eq!(digits(result), expected, "{config:?}");
