@@ -111,7 +111,7 @@ PYTEST = $(BIN)/pytest --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN)
 SOAK ?= 20
 PROPERTIES = $(addsuffix ::,$(basename $(notdir $(shell grep -rls 'proptest!' crates/*/src crates/*/tests))))
 
-soak: dev ## the property tests, SOAK=20 rounds with fresh seeds, and the tests that take minutes
+soak: dev ## the property tests, SOAK=20 rounds with fresh seeds, and the long tests
 	@for round in $$(seq $(SOAK)); do \
 	  seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 	  echo "round $$round of $(SOAK): PROPTEST_RNG_SEED=$$seed"; \

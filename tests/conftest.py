@@ -47,6 +47,12 @@ if "FLASHGC_STATE" not in os.environ:
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that wait for the compiler come last: until then `make test` has compiled for them."""
+    items.sort(key=lambda item: item.get_closest_marker("waits_for_the_compiler") is not None)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Stops if tests of one xdist group would run side by side."""
     if session.config.getoption("loadgroup", False):

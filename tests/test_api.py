@@ -179,7 +179,7 @@ def test_runs_from_another_thread_can_be_stopped() -> None:
 def test_progress_is_reported_up_to_the_end() -> None:
     seen = []
     flashgc.run(
-        blocks=4096, writes="30x", runs=3, progress=lambda control: seen.append(control.done)
+        blocks=2048, writes="20x", runs=3, progress=lambda control: seen.append(control.done)
     )
     assert seen
     assert seen == sorted(seen)

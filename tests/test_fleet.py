@@ -88,7 +88,7 @@ def test_public_volumes_have_the_digits_that_they_have_alone(tmp_path: Path) -> 
     # Of 2,038 volumes, 794 have two or more blocks.
     assert fleet.volumes == 2038
     measured = fleet.of("result")
-    for cell in random.Random(1).sample(measured, 12):
+    for cell in random.Random(1).sample(measured, 5):
         alone = flashgc.run(
             str(source), devices=str(cell.volume), victim="greedy", pages_per_block=16, passes=3
         )

@@ -18,7 +18,7 @@ from flashgc.command.show import results
 
 TYPED = (
     "flashgc compare --workload hotcold:f=0.2,r=0.8 --frontier double --spare 7%\n"
-    "        --blocks 1000 --pages-per-block 64 --runs 3"
+    "        --blocks 400 --pages-per-block 32 --runs 3"
 )
 #: Width of a character in the figure.
 COLUMN = 12.2
@@ -36,8 +36,8 @@ def draw() -> str:
         "hotcold:f=0.2,r=0.8",
         frontier="double",
         spare="7%",
-        blocks=1000,
-        pages_per_block=64,
+        blocks=400,
+        pages_per_block=32,
         runs=3,
     )
     screen.print(Text("$ ", style="dim"), Text(TYPED, style="bold"), sep="", end="\n\n")

@@ -16,8 +16,8 @@ A block after ``<!-- mounts -->`` mounts drives, and one after ``<!-- hints -->`
 cache as well. Both run only on machines that allow it. A file system's writes differ slightly
 between runs, so only the words at the beginning of each line are compared.
 
-A block after ``<!-- long -->`` takes at least ten seconds of a core, or needs the files of such a
-block. `make test` leaves it out, and `make soak` runs it.
+A block after ``<!-- long -->`` or ``<!-- hints, long -->`` takes at least ten seconds, or needs the
+files of such a block. `make test` leaves it out, and `make soak` runs it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(
-    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<needs>mounts|hints)|(?P<long>long)) -->\n)?"
+    r"^(?:<!-- (?:file: (?P<file>\S+)|(?P<needs>mounts|hints)?(?:, )?(?P<long>long)?) -->\n)?"
     r"```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.M | re.S,
 )

@@ -142,8 +142,19 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "filesystem"),
+    [
+        *((name, "ext4") for name in PROGRAMS),
+        *((name, "xfs") for name, (_, needs) in PROGRAMS.items() if not needs),
+        # Programs that start others take seconds: they run on the second file system in a soak.
+        *(
+            pytest.param(name, "xfs", marks=pytest.mark.soak)
+            for name, (_, needs) in PROGRAMS.items()
+            if needs
+        ),
+    ],
+)
 def test_live_pages_are_the_blocks_of_the_files(
     command: Command, tmp_path: Path, name: str, filesystem: str
 ) -> None:

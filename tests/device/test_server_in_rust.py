@@ -16,9 +16,6 @@ from tests.device.conftest import needs
 from flashgc import Device
 from flashgc.device.campaign.nvme import PAGE, connected
 
-#: All tests of this module run in one process, so that only one waits for the compiler.
-pytestmark = pytest.mark.xdist_group(__name__)
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -53,19 +50,25 @@ def serving(words: list[str | Path], fronts: int) -> Iterator[list[str]]:
             server.kill()
 
 
-@pytest.mark.parametrize("kind", ["command", "example"])
+@pytest.mark.parametrize(
+    "kind", ["command", pytest.param("example", marks=pytest.mark.waits_for_the_compiler)]
+)
 @needs("nbdcopy")
 @needs("nbdinfo")
 @needs("qemu-img")
 @needs("qemu-io")
-def test_both_servers_pass_the_same_checks(kind: str, example: Path, tmp_path: Path) -> None:
+def test_both_servers_pass_the_same_checks(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     file, image, socket = tmp_path / "drive", tmp_path / "image", tmp_path / "nbd"
     Device.create(file, capacity="64MiB", pages_per_block=32).close()
     with Device.open(file) as drive:
         size = drive.size
     image.write_bytes(os.urandom(4 << 20) + bytes(4 << 20))
     server: list[str | Path] = (
-        [example, file] if kind == "example" else [*COMMAND, "device", "serve", file]
+        [request.getfixturevalue("example"), file]
+        if kind == "example"
+        else [*COMMAND, "device", "serve", file]
     )
     fronts = ["--nbd", f"unix:{socket}", "--nvme-tcp", "127.0.0.1:0"]
     with serving([*server, *fronts], 2) as lines:

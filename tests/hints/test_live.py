@@ -138,6 +138,10 @@ def test_a_living_system_is_only_run_when_it_is_named(monkeypatch: pytest.Monkey
     assert "hint: flashgc reproduce zombie.live" in made.outcomes[0].why
 
 
+def _unseen(*_: object) -> None:
+    """Shows no progress."""
+
+
 @living
 def test_a_study_goes_on_where_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -179,12 +183,17 @@ def test_a_study_goes_on_where_it_was_stopped(
     replays = next(row for row in outcome.rows if row.published == "to the digit")
     assert replays.verdict in (Verdict.MET, Verdict.IN_KIND)
     assert [row.verdict for row in outcome.rows if "CB" in row.label] == [Verdict.NOT_RUN] * 2
-    # The micro-benchmark, with hints from the page cache.
-    state = image.made(SMALL, "micro-6", tmp_path / "micro", Pace(show, _core.Control()))
+
+
+@living
+@pytest.mark.soak
+def test_the_drive_knows_most_dirty_pages_of_the_micro_benchmark(tmp_path: Path) -> None:
+    """The hints are from the page cache."""
+    state = image.made(SMALL, "micro-6", tmp_path / "micro", Pace(_unseen, _core.Control()))
     # If the kernel writes back at once, few pages get a hint. If other programs use the processors,
     # the drive knows few of the dirty pages. That hardly happens five times.
     for repeat in range(5):
-        pace = Pace(show, _core.Control())
+        pace = Pace(_unseen, _core.Control())
         micro = session.run(SMALL, "micro-6", "ZGC-GD", repeat, state, pace)
         assert micro["totals"] == micro["replayed"]
         if micro["counters"]["hinted_pages"] > 100 and (micro["known_share"] or 0) > 0.5:

@@ -92,7 +92,7 @@ fn d_choices_with_memory(count: usize) {
 
 #[test]
 fn d_choices_with_memory_at_random_settings() {
-    d_choices_with_memory(6);
+    d_choices_with_memory(3);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn hot_and_cold_within_a_percent(one: usize, two: usize) {
 
 #[test]
 fn hot_and_cold_data_at_random_settings() {
-    hot_and_cold_within_a_percent(4, 4);
+    hot_and_cold_within_a_percent(2, 2);
 }
 
 #[test]

@@ -269,6 +269,9 @@ fn a_run_that_was_stopped_again_and_again_has_the_digits_of_one_that_was_not() {
     assert!(stops >= 11, "{stops} stops");
 }
 
+/// The time between two checkpoints of a run that is killed.
+const EVERY: Duration = Duration::from_millis(1);
+
 /// A copy of the file, taken while the runs continue, stands for the file that a killed process
 /// leaves behind.
 #[test]
@@ -278,8 +281,7 @@ fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
         let expected = uninterrupted(&config);
         let path = folder.path().join(format!("checkpoint{index}"));
         let copies: Vec<_> = std::thread::scope(|scope| {
-            let run =
-                scope.spawn(|| attempt(&config, &path, Duration::ZERO, Duration::from_secs(60)));
+            let run = scope.spawn(|| attempt(&config, &path, EVERY, Duration::from_secs(60)));
             let mut copies = Vec::new();
             while !run.is_finished() {
                 let copy = folder.path().join(format!("killed{index}-{}", copies.len()));
@@ -291,7 +293,7 @@ fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
             assert_eq!(digits(run.join().unwrap()), expected, "{config:?}");
             copies
         });
-        let step = (copies.len() / 4).max(1);
+        let step = (copies.len() / 2).max(1);
         for copy in copies.iter().step_by(step) {
             let result = attempt(&config, copy, Duration::from_secs(300), Duration::from_secs(60));
             assert_eq!(digits(result), expected, "{config:?}");

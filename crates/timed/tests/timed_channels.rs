@@ -268,7 +268,7 @@ fn compare(case: &Case, threads: usize) {
 
 #[test]
 fn a_drive_goes_on_from_its_state() {
-    for seed in 200..240 {
+    for seed in 200..215 {
         let case = Case::draw(seed);
         let mut straight = case.by_channel(1);
         let end = straight.run(u64::MAX, u64::MAX).map_err(|error| error.to_string());
@@ -295,7 +295,7 @@ fn a_drive_goes_on_from_its_state() {
 #[test]
 fn a_drive_may_stop_where_its_channels_do() {
     let mut stops_alone = 0;
-    for seed in 300..380 {
+    for seed in 300..340 {
         let mut case = Case::draw(seed);
         (case.settings.queue_depth, case.gap) = (4000, 30);
         let (mut whole, mut apart) = (case.whole(), case.by_channel(1));
@@ -314,13 +314,13 @@ fn a_drive_may_stop_where_its_channels_do() {
             assert_eq!(apart.counters(), whole.counters(), "{what}");
         }
     }
-    assert!(stops_alone > 100, "{stops_alone}");
+    assert!(stops_alone > 50, "{stops_alone}");
 }
 
 #[test]
 fn every_digit_is_that_of_the_whole_drive() {
     // The last two seeds once found events of the same time in the wrong order.
-    for seed in (0..150).chain([1194, 6110]) {
+    for seed in (0..50).chain([1194, 6110]) {
         compare(&Case::draw(seed), 1 + seed as usize % 3);
     }
 }
