@@ -141,26 +141,29 @@ class Wear(Document):
             rows.append(("write amplification", ranged(self.amplification)))
         if self.drive_writes_a_day is not None:
             rows.append(("drive writes a day", ranged(self.drive_writes_a_day)))
-        rows += [(f"years left by {life.by}", ranged(life.years)) for life in self.lives]
+        rows += [(f"years left by {life.by}", ranged(life.years, 3)) for life in self.lives]
         line = ", ".join(f"{key} {value}" for key, value in rows)
         return Shown(f"{name}: {line}", rows, notes=[finding.text for finding in self.findings])
 
 
-def ranged(number: Range) -> str:
+def ranged(number: Range, significant: int = 5) -> str:
     """A number with its range, rounded outwards, with as many digits as the range has.
+
+    It has three significant digits at least, and ``significant`` at most.
 
     >>> ranged(Range(1.4213, 1.4012, 1.4401)), ranged(Range(2.0, 2.0, 2.0))
     ('1.42 (1.40 to 1.45)', '2')
     >>> ranged(Range(1.5, 1.4, None)), ranged(Range(3.0, 3.0, None)), ranged(Range(0.0, 0.0, 0.0))
     ('1.50 (1.40 or more)', '3.00 or more', '0')
-    >>> ranged(Range(1.42135, 1.421347, 1.421352))
-    '1.4213 (1.4213 to 1.4214)'
+    >>> ranged(Range(1.42135, 1.421347, 1.421352)), ranged(Range(25.671, 25.67, 25.6712), 3)
+    ('1.4213 (1.4213 to 1.4214)', '25.7 (25.6 to 25.7)')
     """
     if number.is_exact:
-        return f"{number.value:.6g}"
+        return f"{number.value:.{significant}g}"
+    magnitude = math.floor(math.log10(number.value)) if number.value > 0 else 0
     width = number.width if math.isfinite(number.width) else 0.1
-    digits = min(4, max(2, math.ceil(-math.log10(max(width * number.value, 1e-9)))))
-    digits = digits if number.value < 100 else 0
+    fine = math.ceil(-math.log10(max(width * number.value, 1e-9)))
+    digits = max(0, min(significant - 1 - magnitude, max(2 - magnitude, fine)))
     scale = 10**digits
     low = math.floor(number.low * scale) / scale
     if number.high is None:

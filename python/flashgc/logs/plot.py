@@ -39,7 +39,7 @@ def over_time(wear: Wear, *, title: str | None = None) -> Figure:
         ]  # fmt: skip
         parts.append(
             {
-                "series": [Series("since the log before", ends, values, error, "both")],
+                "series": [Series("from log to log", ends, values, error, "both")],
                 "y_label": "write amplification",
             }
         )
@@ -51,7 +51,8 @@ def over_time(wear: Wear, *, title: str | None = None) -> Figure:
         if any(amount is not None for amount in amounts):
             sums, total = [0.0], 0.0
             for amount in amounts:
-                total += (amount or 0) / 1e12
+                # The sum is not known after a log without the count.
+                total += math.nan if amount is None else amount / 1e12
                 sums.append(total)
             written.append(Series(label, [0.0, *ends], sums, kind="both"))
     if written:

@@ -83,12 +83,12 @@ def _rows(wear: Wear) -> list[tuple[str, Text | str]]:
             parts.append(f"{ranged(amplification.life)} since new")
         rows.append(("amplification", "\n".join([*parts, amplification.source])))
     if wear.drive_writes_a_day is not None:
-        rows.append(("drive writes a day", ranged(wear.drive_writes_a_day)))
+        rows.append(("drive writes a day", ranged(wear.drive_writes_a_day, 4)))
     used = None if wear.percentage_used is None else f"{wear.percentage_used}%"
     left = None if wear.spare_left_percent is None else f"{wear.spare_left_percent}% spare left"
     if used is not None or left is not None:
         rows.append(("percentage used", ", ".join(filter(None, (used or "-", left)))))
-    rows += [("years left", f"{ranged(life.years)}\nby {life.by}") for life in wear.lives]
+    rows += [("years left", f"{ranged(life.years, 3)}\nby {life.by}") for life in wear.lives]
     if wear.erases is not None:
         figures = (("least", wear.erases.least), ("mean", wear.erases.mean))
         each = [f"{name} {count}" for name, count in (*figures, ("most", wear.erases.most))
