@@ -293,6 +293,25 @@ def test_a_known_spare_factor_is_used() -> None:
     assert [row.low, row.high] == pytest.approx([min(predicted), max(predicted)])
 
 
+def test_a_range_of_the_measured_amplification_widens_the_predictions() -> None:
+    narrow, wide = (
+        advice.changes_within(Range(2.0, 2.0 - half, 2.0 + half), None, 4096.0)
+        for half in (0.0, 0.3)
+    )
+    ends = [
+        {change.change: change for change in advice.changes(end, None, 4096.0)}
+        for end in (1.7, 2.3)
+    ]
+    assert narrow == advice.changes(2.0, None, 4096.0)
+    for before, change in zip(narrow, wide, strict=True):
+        assert change.low == ends[0][change.change].low < before.low
+        assert change.high == ends[1][change.change].high > before.high
+    # At the lower end there may be no copies.
+    (row, *_) = advice.changes_within(Range(1.2, 0.9, 1.5), None, None)
+    assert row.low == 0.9
+    assert advice.changes_within(Range(1.2, 0.9, None), None, None) == ()
+
+
 def test_a_larger_mapping_unit_multiplies_small_writes() -> None:
     rows = [change for change in advice.changes(1.5, None, 8192.0) if "mapping" in change.change]
     assert [(row.change, row.low, row.high) for row in rows] == [

@@ -49,6 +49,11 @@ def test_the_table_fits_into_80_columns(command: Command, files: list[str]) -> N
         assert f"\n{row}" in run.stdout, row
 
 
+def test_the_last_step_of_several_is_shown(command: Command, files: list[str]) -> None:
+    # 1.72 TB of flash for 1.024 TB of the host.
+    assert "1.6797 (1.6796 to 1.6797) in the last 24 h 0 min\n" in command("wear", *files).stdout
+
+
 def test_a_broken_budget_has_an_exit_code_of_its_own(command: Command, files: list[str]) -> None:
     run = command("wear", *files[:2], "--budget", "waf=2,dwpd=1")
     assert run.returncode == 3

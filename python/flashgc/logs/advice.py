@@ -9,10 +9,12 @@ model gives the measured amplification, unless the user knows it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from flashgc import model
 from flashgc._core import ConfigError
+from flashgc.logs.counts import Range
 from flashgc.logs.outcome import Change
 from flashgc.units import format_share, format_size
 
@@ -28,7 +30,39 @@ _ASSUMED: tuple[tuple[str, str, dict[str, Any]], ...] = (
 UNUSED = (0.07, 0.2)
 #: Mapping units of drives, in bytes.
 UNITS = (4 << 10, 16 << 10, 64 << 10)
+#: The width of a range that changes no digit of a prediction.
+_NARROW = 1e-3
 _WORDS = "greedy or FIFO; uniform writes or 80/20"
+
+
+def changes_within(
+    amplification: Range, spare: float | None, mean_write: float | None
+) -> tuple[Change, ...]:
+    """The changes for a drive whose amplification lies in a range, from end to end.
+
+    A range without an upper end is no base for a prediction.
+    """
+    if amplification.high is None:
+        return ()
+    middle = changes(amplification.value, spare, mean_write)
+    if amplification.width < _NARROW:
+        return middle
+    ends = [
+        {change.change: change for change in changes(end, spare, mean_write)}
+        for end in (amplification.low, amplification.high)
+    ]
+    return tuple(
+        replace(
+            change,
+            # Without copies at the lower end, nothing is left to change there.
+            low=min(
+                change.low, ends[0].get(change.change, Change("", amplification.low, 0, "")).low
+            ),
+            high=max(change.high, ends[1][change.change].high),
+        )
+        for change in middle
+        if change.change in ends[1]
+    )
 
 
 def changes(

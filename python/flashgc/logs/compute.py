@@ -102,7 +102,7 @@ def of_readings(
     )
     amplification = result.amplification
     if amplification is not None:
-        predicted = advice.changes(amplification.value, share, result.mean_write_bytes)
+        predicted = advice.changes_within(amplification, share, result.mean_write_bytes)
         result = replace(result, changes=predicted)
     if wanted is not None:
         result = replace(result, budget=_judged(wanted, result))

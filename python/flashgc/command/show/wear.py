@@ -82,6 +82,10 @@ def _rows(wear: Wear) -> list[tuple[str, Text | str]]:
         if amplification.life is not None:
             parts.append(f"{ranged(amplification.life)} since new")
         rows.append(("amplification", "\n".join([*parts, amplification.source])))
+    last = wear.steps[-1] if len(wear.steps) > 1 else None
+    if last is not None and last.amplification is not None:
+        length = format_duration(last.end - last.begin)
+        rows.append(("", f"{ranged(last.amplification)} in the last {length}"))
     if wear.drive_writes_a_day is not None:
         rows.append(("drive writes a day", ranged(wear.drive_writes_a_day, 4)))
     used = None if wear.percentage_used is None else f"{wear.percentage_used}%"
