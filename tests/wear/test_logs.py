@@ -12,6 +12,7 @@ import pytest
 import spellings
 from flashgc._core import ConfigError
 from flashgc.logs.compute import wear
+from flashgc.logs.counts import Bytes
 from spellings import SPELLINGS, content
 
 NOON, LATER = "2026-11-30T12:00:00Z", "2026-12-01T12:00:00Z"
@@ -54,6 +55,37 @@ def test_every_spelling_has_the_same_figures(name: str, tmp_path: Path) -> None:
     assert day.value == pytest.approx(100_000 * host_unit / 1e12)
     if outcome.erases is not None:
         assert (outcome.erases.least, outcome.erases.mean, outcome.erases.most) == (10, 12, 15)
+
+
+def test_logs_that_nvme_cli_printed_of_our_drive_are_exact() -> None:
+    """``experiments/nvme/guest.py --logs``: nvme-cli 2.3 on Linux, against our drive.
+
+    Between the logs the host wrote 6000 pages of 4 KiB and 6000 pieces of 8 KiB.
+    """
+    data = Path(__file__).parent / "data"
+    outcome = wear(
+        *(
+            f"{data}/nvme-cli-{name}.json={time}"
+            for name, time in (("before", NOON), ("after", LATER))
+        )
+    )
+    host, media = 6000 * (4096 + 8192), 186_515_456 - 104_857_600
+    exact, rounded = (each.interval for each in outcome.amplifications)
+    assert exact is not None
+    assert rounded is not None
+    assert exact.is_exact
+    assert exact.value == media / host
+    assert rounded.value == media / (144 * 512_000)  # 349 - 205 units, which are as many bytes.
+    assert rounded.low < exact.value < (rounded.high or 0)
+    assert outcome.media is not None
+    assert outcome.media.interval == Bytes(media, media, media)
+    assert outcome.mean_write_bytes == 6144
+    assert outcome.capacity_bytes is not None
+    assert outcome.capacity_bytes % 4096 == 0
+    assert outcome.model == "flashgc"
+    assert outcome.read == {
+        "nvme id-ctrl": 2, "nvme smart-log": 2, "nvme ocp smart-add-log": 2, "nvme fdp stats": 2,
+    }  # fmt: skip
 
 
 def test_pages_of_the_host_and_of_the_drive_give_amplification_without_their_size(
