@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,24 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(BEFORE)
     with pytest.raises(ConfigError, match="found 'noon', expected a time"):
         wear(f"{tmp_path}/a.json=noon")
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_damage_is_an_error_or_another_log_and_never_a_crash(name: str, tmp_path: Path) -> None:
+    spelled = SPELLINGS[name][0]
+    whole = b"\n".join(content(log) for log in spelled(40_000, 60_000))
+    draw, path = random.Random(name), tmp_path / "damaged"
+    messages: list[str] = []
+    pieces = [b'"', b"{", b"}", b"[]", b"null", b"-", b"1e9", b"true", b"\0", b"\xff", b",", b" "]
+    for _ in range(200):
+        damaged = bytearray(whole)
+        for _ in range(draw.randrange(1, 4)):
+            at = draw.randrange(len(damaged))
+            damaged[at : at + draw.randrange(6)] = draw.choice(pieces)
+        path.write_bytes(damaged)
+        try:
+            wear(path, capacity=10**12, budget="waf=2")
+        except ConfigError as error:
+            messages.append(str(error))
+    assert len(messages) > 50
+    assert not any("\n" in message for message in messages)
