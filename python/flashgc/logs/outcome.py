@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flashgc import _core
 from flashgc._documents import Document, Json, plain
-from flashgc._summaries import Shown
+from flashgc._summaries import Shown, short
 from flashgc.logs.counts import Bytes, Range
 from flashgc.logs.log import Erases
 from flashgc.results.findings import Finding
@@ -135,14 +135,14 @@ class Wear(Document):
         return dict(plain({"version": _core.version(), **vars(self)}))
 
     def _shown(self) -> Shown:
-        name = self.serial or self.model or "drive"
+        name = short(self.serial or self.model or "drive")
         rows = [("logs", str(len(self.times)))]
         if self.amplification is not None:
             rows.append(("write amplification", ranged(self.amplification)))
         if self.drive_writes_a_day is not None:
             rows.append(("drive writes a day", ranged(self.drive_writes_a_day)))
-        rows += [(f"years left by {life.by}", ranged(life.years, 3)) for life in self.lives]
         line = ", ".join(f"{key} {value}" for key, value in rows)
+        rows += [(f"years left by {life.by}", ranged(life.years, 3)) for life in self.lives]
         return Shown(f"{name}: {line}", rows, notes=[finding.text for finding in self.findings])
 
 
