@@ -1,8 +1,8 @@
-"""Draws the pictures of docs/plots.md, with the commands that stand there.
+"""Draws the pictures of docs/plots.md and docs/wear.md, with the commands that stand there.
 
     PYTHONPATH=scripts/docs .venv/bin/python docs/figures/plots.py
 
-`make docs` does so, and the test of the document fails where a picture is stale.
+`make docs` does so, and the test of a document fails where a picture is stale.
 """
 
 import re
@@ -12,16 +12,16 @@ from pathlib import Path
 from documents import blocks, output, prepare, steps
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "plots.md"
+PAGES = (HERE.parent / "plots.md", HERE.parent / "wear.md")
 FOLDER = HERE / "plots"
 
 
-def draw(folder: Path) -> dict[str, bytes]:
-    """Runs what the pictures of the page need in a folder; returns them by name."""
+def draw(page: Path, folder: Path) -> dict[str, bytes]:
+    """Runs what the pictures of a page need in a folder; returns them by name."""
     prepare(folder)
-    text = PAGE.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     shown = re.findall(r"\(figures/plots/(\S+)\)", text)
-    for block in blocks(PAGE):
+    for block in blocks(page):
         if block.file is not None:
             (folder / block.file).write_text(block.text, encoding="utf-8")
         elif block.kind == "console":
@@ -33,6 +33,7 @@ def draw(folder: Path) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        for name, picture in draw(Path(made)).items():
-            (FOLDER / name).write_bytes(picture)
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as made:
+            for name, picture in draw(page, Path(made)).items():
+                (FOLDER / name).write_bytes(picture)

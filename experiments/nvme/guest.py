@@ -8,6 +8,7 @@ Debian 12 on x86-64.
     python experiments/nvme/guest.py                   # the transcript on stdout
     python experiments/nvme/guest.py --document docs/nvme-tcp.md
     python experiments/nvme/guest.py --filesystems     # xfs, btrfs and f2fs
+    python experiments/nvme/guest.py --logs            # the JSON of nvme-cli, for tests/wear
     python experiments/nvme/guest.py --verify          # fio verifies what it wrote
     python experiments/nvme/guest.py --attach          # flashgc device up and exec --host nvme-tcp
     python experiments/nvme/guest.py --kill            # the target is killed as the guest writes
@@ -53,6 +54,7 @@ def main() -> int:
     for name, help_text in (
         ("smoke", "half a minute: one file system"),
         ("filesystems", "xfs, btrfs and f2fs"),
+        ("logs", "logs of the drive before and after writes, as nvme-cli prints them"),
         ("verify", "fio, which verifies what it wrote"),
         ("attach", "flashgc in the guest: device up and exec --host nvme-tcp"),
         ("kill", "kill the target while it is used"),

@@ -217,6 +217,24 @@ nvme disconnect -n $NQN
 """
 
 
+#: Logs as nvme-cli prints them, before and after writes of two sizes: tests/wear has its output.
+LOGS = "".join(
+    f"nvme {log} -o json\n"
+    for log in (
+        "id-ctrl /dev/nvme0",
+        "smart-log /dev/nvme0",
+        "ocp smart-add-log /dev/nvme0",
+        "fdp stats /dev/nvme0 -e 1",
+    )
+)
+COUNTED = f"""
+{CONNECT}
+dd if=/dev/urandom of=/dev/nvme0n1 bs=1M count=100 oflag=direct 2>/dev/null
+{LOGS}dd if=/dev/urandom of=/dev/nvme0n1 bs=4096 count=6000 oflag=direct 2>/dev/null
+dd if=/dev/urandom of=/dev/nvme0n1 bs=8192 count=6000 seek=1000 oflag=direct 2>/dev/null
+{LOGS}nvme disconnect -n $NQN
+"""
+
 PLAYS = {
     "tour": Play(
         TOUR,
@@ -234,6 +252,13 @@ PLAYS = {
             ("data differ after the second connection", ("/mnt/two: OK",)),
         ),
         drive={"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"},
+    ),
+    "logs": Play(
+        COUNTED,
+        (NVME, *EXT4),
+        ("ext4",),
+        wanted=(("6000 writes of 4 KiB and of 8 KiB are not counted", ('"349"',)),),
+        drive={"capacity": "128MiB", "placement": "fdp:handles=2"},
     ),
     "smoke": Play(
         SMOKE,

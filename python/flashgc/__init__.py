@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     )
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
+    from flashgc.logs.compute import wear
+    from flashgc.logs.outcome import Wear
     from flashgc.presets import devices
     from flashgc.ranking import rank
     from flashgc.recording import Recording, trace_record
@@ -118,6 +120,7 @@ __all__ = [
     "Tuned",
     "Victim",
     "VictimPolicy",
+    "Wear",
     "allocations",
     "arrivals",
     "caches",
@@ -156,6 +159,7 @@ __all__ = [
     "trace_synth",
     "tune",
     "version",
+    "wear",
     "wear_levellings",
 ]
 
@@ -186,6 +190,8 @@ _HOMES = {
     "studies.identifying.identify": "identify",
     "studies.sweep.sweep": "sweep",
     "studies.tuning.tune": "tune",
+    "logs.compute": "wear",
+    "logs.outcome": "Wear",
     "conformance": "check_placement check_policy",
     "device.drive": "Device",
     "_core": (

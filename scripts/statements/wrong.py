@@ -25,7 +25,8 @@ NOTICED = Path(__file__).parent / "noticed.json"
 #: The tests that make findings.
 TESTS = (
     "tests/test_statements.py", "tests/test_ranked.py", "tests/test_find.py", "tests/test_fleet.py",
-    "tests/gap", "tests/tuning", "tests/identify", "tests/test_sweep.py", "tests/test_command.py",
+    "tests/gap", "tests/tuning", "tests/identify", "tests/wear", "tests/test_sweep.py",
+    "tests/test_command.py",
     "tests/test_sweep_failures.py", "tests/test_timed.py", "tests/test_streams.py",
     "tests/test_slc.py", "tests/test_host.py", "tests/test_steadiness.py", "tests/test_lifetime.py",
     "tests/test_traces.py", "tests/test_interrupts.py", "tests/test_few_writes.py",

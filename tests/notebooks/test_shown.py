@@ -63,6 +63,12 @@ def documents(folder: Path) -> Iterator[Document]:
     trace = folder / "trace.csv"
     flashgc.trace_synth("uniform", trace, pages=64, requests=100)
     yield flashgc.trace_stat(trace)
+    counts = folder / "counts.csv"
+    counts.write_text(
+        "time,host_bytes_written,media_bytes_written,capacity,percentage_used\n"
+        "1700000000,1000,1500,1000,3\n1700086400,3000,4700,1000,4\n"
+    )
+    yield flashgc.wear(counts)
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ COMMANDS = {
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
     "identify": "flashgc.command.identify:identify",
+    "wear": "flashgc.command.wear:wear",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
     "device": "flashgc.command.device:device",
