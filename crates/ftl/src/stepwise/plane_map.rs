@@ -81,7 +81,13 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     /// Returns `true` if a write of `page`, which finds no room in the region of `plane`, would find
     /// some after folds.
+    #[inline(always)]
     fn finds_region_full(&self, page: u32, plane: PlaneId) -> bool {
+        self.plane(plane).region.is_some() && self.has_full_region(page, plane)
+    }
+
+    #[inline(never)]
+    fn has_full_region(&self, page: u32, plane: PlaneId) -> bool {
         let plane_state = self.plane(plane);
         plane_state.takes_in_slc(page) && plane_state.has_full_slc() && !self.store.has_ended()
     }
@@ -96,7 +102,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
     }
 
     /// Returns `true` if the host finds room for a page of `class` in `plane`.
-    #[inline]
+    #[inline(always)]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
         let plane_state = self.plane(plane);
         match plane_state.room(class) {
@@ -109,6 +115,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     /// Returns the units that are programmed with the next one of `class`, whose open block has room for
     /// `room`, on a drive whose superblocks shrink: 1 if it is not known which block is opened next.
+    #[inline(never)]
     fn together(&self, plane: PlaneId, class: Class, room: u32) -> u32 {
         if room == 0 {
             return 1;
@@ -301,7 +308,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             true => self.together(plane, class, pages),
             false => self.store.buffer.units_per_program(),
         };
-        let folds = self.has_regions() && self.finds_region_full(page, plane);
+        let folds = self.finds_region_full(page, plane);
         Room { pages, is_open, folds, in_slc: false, together }
     }
 
