@@ -79,6 +79,37 @@ impl<P: VictimPolicy> PlaneMap<P> {
         }
     }
 
+    /// Returns the room of a write of `page` in the normal blocks of `plane`.
+    #[inline(always)]
+    fn room_in_normal_blocks(&self, page: u32, plane: PlaneId) -> Room {
+        let class = self.class_of_write(page);
+        let is_open = !self.store.has_ended() && self.may_write(class, plane);
+        let pages = self.plane(plane).room(class);
+        let together = match self.store.wear.as_ref().is_some_and(Wear::shrinks) {
+            true => self.together(plane, class, pages),
+            false => self.store.buffer.units_per_program(),
+        };
+        Room { pages, is_open, folds: false, in_slc: false, together }
+    }
+
+    /// Returns the room of a write of `page` in `plane`, which has an SLC region.
+    #[inline(never)]
+    fn room_with_region(&self, page: u32, plane: PlaneId) -> Room {
+        let together = self.store.buffer.units_per_page;
+        match self.room_in_region(page, plane) {
+            SlcRoom::Direct => {
+                let folds = self.finds_region_full(page, plane);
+                Room { folds, ..self.room_in_normal_blocks(page, plane) }
+            }
+            SlcRoom::Pages(pages) => {
+                Room { pages, is_open: true, folds: false, in_slc: true, together }
+            }
+            SlcRoom::Waits => {
+                Room { pages: 0, is_open: false, folds: true, in_slc: true, together }
+            }
+        }
+    }
+
     /// Returns `true` if a write of `page`, which finds no room in the region of `plane`, would find
     /// some after folds.
     fn finds_region_full(&self, page: u32, plane: PlaneId) -> bool {
@@ -96,7 +127,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
     }
 
     /// Returns `true` if the host finds room for a page of `class` in `plane`.
-    #[inline]
+    #[inline(always)]
     fn may_write(&self, class: Class, plane: PlaneId) -> bool {
         let plane_state = self.plane(plane);
         match plane_state.room(class) {
@@ -109,6 +140,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
 
     /// Returns the units that are programmed with the next one of `class`, whose open block has room for
     /// `room`, on a drive whose superblocks shrink: 1 if it is not known which block is opened next.
+    #[inline(never)]
     fn together(&self, plane: PlaneId, class: Class, room: u32) -> u32 {
         if room == 0 {
             return 1;
@@ -284,26 +316,10 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn host_room(&self, page: u32, plane: PlaneId) -> Room {
-        match self.slc_room(page, plane) {
-            SlcRoom::Direct => {}
-            SlcRoom::Pages(pages) => {
-                let together = self.store.buffer.units_per_page;
-                return Room { pages, is_open: true, folds: false, in_slc: true, together };
-            }
-            SlcRoom::Waits => {
-                let together = self.store.buffer.units_per_page;
-                return Room { pages: 0, is_open: false, folds: true, in_slc: true, together };
-            }
+        match self.plane(plane).region {
+            Some(_) => self.room_with_region(page, plane),
+            None => self.room_in_normal_blocks(page, plane),
         }
-        let class = self.class_of_write(page);
-        let is_open = !self.store.has_ended() && self.may_write(class, plane);
-        let pages = self.plane(plane).room(class);
-        let together = match self.store.wear.as_ref().is_some_and(Wear::shrinks) {
-            true => self.together(plane, class, pages),
-            false => self.store.buffer.units_per_program(),
-        };
-        let folds = self.has_regions() && self.finds_region_full(page, plane);
-        Room { pages, is_open, folds, in_slc: false, together }
     }
 
     fn closes_frontier(&self, plane: PlaneId) -> bool {

@@ -41,6 +41,7 @@ impl Collector {
     }
 
     /// Returns `true` if the collection of a die works on several planes.
+    #[inline]
     pub fn is_joint(&self, die: u32) -> bool {
         self.joins && self.on(die).is_some_and(|collection| collection.planes > 1)
     }
@@ -209,14 +210,20 @@ impl Collector {
     }
 
     /// Returns `true` if copies on a plane of `die` wait for those of other planes.
+    #[inline]
     pub fn copies_wait(&self, die: u32) -> bool {
+        self.joins && self.is_full_on_a_plane(die)
+    }
+
+    #[inline(never)]
+    fn is_full_on_a_plane(&self, die: u32) -> bool {
         self.is_joint(die) && self.members(die).any(|(_, member)| member.is_full)
     }
 
-    /// Lets copies that wait for those of other planes be programmed now, as an operation of the host
-    /// follows. Returns `None` if none wait.
-    pub fn stop_waiting(&mut self, die: u32) -> Option<Step> {
-        if self.copies_wait(die) { self.program_full(die) } else { None }
+    /// Lets [copies that wait](Self::copies_wait) for those of other planes be programmed now, as an
+    /// operation of the host follows.
+    pub fn stop_waiting(&mut self, die: u32) -> Step {
+        self.program_full(die).expect("copies fill a program")
     }
 
     /// Returns the places that the present job of the collection of `die` works on, one for each plane.
@@ -227,7 +234,13 @@ impl Collector {
     }
 
     /// Returns the number of planes that the present job of the collection of `die` works on.
+    #[inline]
     pub fn planes_at_work(&self, die: u32) -> u32 {
+        if self.joins { self.members_at_work(die) } else { 1 }
+    }
+
+    #[inline(never)]
+    fn members_at_work(&self, die: u32) -> u32 {
         if !self.is_joint(die) {
             return 1;
         }

@@ -47,6 +47,9 @@ pub struct Collector {
     /// `None` if folds go on as other collections do.
     #[snapshot(skip)]
     pace: Option<f64>,
+    /// `true` if collections or folds set a pace for writes of the host.
+    #[snapshot(skip)]
+    sets_pace: bool,
     /// `true` if superblocks join several dies.
     #[snapshot(skip)]
     is_wide: bool,
@@ -85,10 +88,12 @@ impl Collector {
         let Collecting { holds_unit, preemption, unit, .. } = settings.collecting;
         let spans_dies = matches!(unit, Unit::Channel | Unit::Drive);
         let joins = settings.joins_collections();
+        let pace = settings.slc.and_then(|slc| slc.pace);
         let members = if joins { settings.hardware.all_planes() } else { 0 };
         Self {
             rules: settings.collecting,
-            pace: settings.slc.and_then(|slc| slc.pace),
+            pace,
+            sets_pace: settings.collecting.paces_writes || pace.is_some(),
             is_wide: settings.hardware.members.dies > 1,
             may_hold: holds_unit && preemption == Preemption::None && spans_dies,
             pages_per_block: geometry.pages_per_block(),

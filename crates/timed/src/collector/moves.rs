@@ -116,6 +116,7 @@ pub enum Step {
 ///
 /// # Errors
 /// The errors of the map.
+#[inline(always)]
 pub(super) fn place<O: Observer>(
     shared: &mut Shared<O>,
     plane: u32,
@@ -172,6 +173,7 @@ impl Collector {
     }
 
     /// Counts that an operation of the host goes before the next step of the collection of a die.
+    #[inline]
     pub fn give_way(&mut self, die: u32) {
         let collection = self.under_way[die as usize].as_mut().expect("a collection is under way");
         self.counts.preemptions += 1;

@@ -158,6 +158,7 @@ impl Collector {
     }
 
     /// Returns the answer of [`Collector::lets_go_to`] for a write that no pace holds back.
+    #[inline(always)]
     fn has_block_for<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32, room: Room) -> bool {
         let PageOp { plane, urgent, .. } = shared.ops[op];
         let collects = self.collects_for(&*shared.map, plane, room);
@@ -293,6 +294,11 @@ impl Collector {
     /// die of `plane`: no collection is under way there, or the collection has made room for the page.
     #[inline]
     fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
+        !self.sets_pace || self.lets_pace_go(map, plane)
+    }
+
+    #[inline(never)]
+    fn lets_pace_go(&self, map: &dyn Stepwise, plane: u32) -> bool {
         let die = self.units.die_of(plane);
         if self.is_paced_fold(die) || !self.rules.paces_writes {
             return self.keeps_pace(map, die);
@@ -327,7 +333,7 @@ impl Collector {
     /// Counts a served write for the pacing of the collection of its die, if there is one.
     #[inline]
     pub fn count_let_through(&mut self, op: &PageOp) {
-        if !(self.rules.paces_writes || self.pace.is_some()) || !op.writes() {
+        if !self.sets_pace || !op.writes() {
             return;
         }
         let die = self.units.die_of(op.plane);

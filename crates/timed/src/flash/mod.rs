@@ -161,7 +161,7 @@ impl Flash {
         let skips = job == Job::CopyWrite && self.copies_back;
         let data = if skips { 0 } else { self.transfer_of(units) };
         match self.hardware.command_ns + data {
-            0 => return self.transferred(clock, die, job).is_some(),
+            0 => return self.transferred_at_once(clock, die, job).is_some(),
             length if job.programs() && self.programs_follow_transfers => {
                 let end = self.take_bus(clock, ops, die, job, length, false);
                 clock.set(Event::Cells(die), end + cells_ns);
@@ -260,14 +260,21 @@ impl Flash {
         if reads { self.read_out(clock, ops, die, job) } else { Some(job) }
     }
 
-    /// Programs the page that was transferred to a die while its cells worked.
+    /// Programs the page that was transferred to a die while its cells worked, if there is one.
+    #[inline(always)]
     pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
-        let die_state = &mut self.dies[die as usize];
-        if die_state.bus.held && die_state.cells.is_idle() {
-            let (job, cells_ns) = (die_state.bus.job, die_state.after_bus_ns);
-            die_state.bus = Stage::IDLE;
-            self.begin_cells(clock, die, job, cells_ns);
+        let Die { bus, cells, .. } = &self.dies[die as usize];
+        if bus.held && cells.is_idle() {
+            self.program_transferred(clock, die);
         }
+    }
+
+    #[inline(never)]
+    fn program_transferred(&mut self, clock: &mut Clock, die: u32) {
+        let die_state = &mut self.dies[die as usize];
+        let (job, cells_ns) = (die_state.bus.job, die_state.after_bus_ns);
+        die_state.bus = Stage::IDLE;
+        self.begin_cells(clock, die, job, cells_ns);
     }
 
     /// Suspends the job of a die's cells. The suspension takes `suspend_ns` nanoseconds, and makes
@@ -394,8 +401,15 @@ impl Flash {
         std::mem::replace(bus, Stage::IDLE)
     }
 
+    /// Continues after a transfer that takes no time. Returns the job if it is over.
+    #[inline(never)]
+    fn transferred_at_once(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
+        self.transferred(clock, die, job)
+    }
+
     /// Continues with a job whose data have been transferred. A program begins now, or is held
     /// until the cells are idle. Returns the job if it is over.
+    #[inline(always)]
     fn transferred(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
         if !job.programs() {
             return Some(job);

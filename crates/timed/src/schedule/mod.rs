@@ -251,9 +251,11 @@ impl Scheduler {
                 || self.idle_ns.is_some()
                 || self.passes.as_ref().is_some_and(|passes| passes.wait_at(die));
         }
-        let overlaps = self.cache_commands || self.collector.is_under_way(die);
+        let overlaps = || self.cache_commands || self.collector.is_under_way(die);
         self.begins_when_busy
-            && (self.suspends || self.units_per_program > 1 || overlaps && die_state.may_overlap())
+            && (self.suspends
+                || self.units_per_program > 1
+                || die_state.may_overlap() && overlaps())
     }
 
     /// Lets a die that [may begin](Self::may_begin) a job begin the next one that it can begin now.

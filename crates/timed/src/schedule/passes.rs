@@ -99,12 +99,20 @@ fn second_passes(map: &dyn Stepwise, ppn: u32) -> [Option<u32>; 2] {
 
 impl Scheduler {
     /// Lets the second passes wait that follow the programs of `job`, which begins on a die now.
+    #[inline(always)]
     pub(super) fn follow_with_passes<O: Observer>(
         &mut self,
         shared: &Shared<O>,
         die: u32,
         job: Job,
     ) {
+        if self.passes.is_some() {
+            self.let_passes_wait(shared, die, job);
+        }
+    }
+
+    #[inline(never)]
+    fn let_passes_wait<O: Observer>(&mut self, shared: &Shared<O>, die: u32, job: Job) {
         let Some(Passes { dies, full, .. }) = &mut self.passes else { return };
         let Due { waiting, held } = &mut dies[die as usize];
         let seconds: Vec<_> = full.drain(..).map(|ppn| second_passes(&*shared.map, ppn)).collect();

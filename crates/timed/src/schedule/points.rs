@@ -37,14 +37,9 @@ impl Scheduler {
                 None => self.go_on(shared, die),
             };
         }
-        let next = self.next_at_point(shared, die);
-        if next.is_some()
-            && let Some(programs) = self.collector.stop_waiting(die)
-        {
-            return self.take_step(shared, die, programs);
-        }
-        match next {
+        match self.next_at_point(shared, die) {
             None => self.go_on(shared, die),
+            Some(_) if self.collector.copies_wait(die) => self.program_copies(shared, die),
             Some(op) if self.may_prefer(shared, die, op) => {
                 self.collector.give_way(die);
                 self.waiting.take(&mut shared.ops, die, op);
@@ -109,6 +104,17 @@ impl Scheduler {
         self.take_step(shared, die, step)
     }
 
+    /// Begins the programs of copies that wait for those of other planes.
+    #[inline(never)]
+    fn program_copies<O: Observer>(
+        &mut self,
+        shared: &mut Shared<O>,
+        die: u32,
+    ) -> Result<bool, DriveError> {
+        let programs = self.collector.stop_waiting(die);
+        self.take_step(shared, die, programs)
+    }
+
     /// Begins a step of a die's collection. Always returns `true`.
     #[inline(always)]
     fn take_step<O: Observer>(
@@ -128,11 +134,13 @@ impl Scheduler {
             }
             self.follow_with_passes(shared, die, Job::CopyWrite);
             let planes = self.collector.planes_at_work(die);
-            let units = match self.collector.on(die).filter(|_| shared.shrinks) {
-                Some(collection) => shared.units_of_program(collection.site),
-                None => self.units_per_program * planes,
+            let units = match self.collector.on(die) {
+                Some(collection) if shared.shrinks => shared.units_of_program(collection.site),
+                _ => self.units_per_program * planes,
             };
-            self.joined.units += if planes > 1 { u64::from(units) } else { 0 };
+            if planes > 1 {
+                self.joined.units += u64::from(units);
+            }
             let (Shared { clock, ops, .. }, units) = (shared, units.into());
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
         } else if let Step::Job(job) = step {

@@ -217,7 +217,9 @@ impl Scheduler {
                 }
                 let others = self.gather(shared, die, op)?;
                 let units = u64::from(filled) + others;
-                self.joined.units += if others > 0 { units } else { 0 };
+                if others > 0 {
+                    self.joined.units += units;
+                }
                 let cells_ns = self.cell_time(shared, die, Job::Write(op));
                 self.follow_with_passes(shared, die, Job::Write(op));
                 let Shared { clock, ops, .. } = shared;
@@ -312,6 +314,7 @@ impl Scheduler {
     /// Joins waiting operations to `first`, a read or a write that is served now. Operations of the
     /// same kind on other planes make one multi-plane operation. Reads of a flash page that is read
     /// anyway join, too. Returns the units of the programs besides the first.
+    #[inline(always)]
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
