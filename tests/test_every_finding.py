@@ -516,9 +516,11 @@ def test_writes_that_leave_a_full_group_are_counted(tmp_path: Path) -> None:
     pages = result.fdp.written_outside_group
     assert (finding.gravity, finding.evidence) == ("doubt", {"page_writes": pages, "groups": 2})
     assert finding.claim.startswith(f"{pages} page writes went to another reclaim group")
-    # In the steady state, 3 of 7 pages that name group 0 lie in group 1.
+    # Group 0 has 50 blocks of 16 pages. It keeps 2 erased blocks, and one open for writes and one
+    # for copies. So 736 pages are left for its 640 and a spare of 96, of which it takes half: 688
+    # pages. 1/16 of all 1280 pages is there without naming it; 608 are left for the 1120 that do.
     named = result.streams[0].host_pages
-    assert pages / named == pytest.approx(3 / 7, abs=0.02)
+    assert pages / named == pytest.approx((1120 - 608) / 1120, abs=0.01)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

@@ -268,9 +268,9 @@ def test_the_command_shows_streams_and_the_log(command: Command) -> None:
         ),
         (
             RINGS,
-            {"placement": "fdp:handles=2,groups=2"},
-            "found groups=2, and the drive is one reclaim group; hint: leave it out; groups share "
-            "no block, so run a drive for each",
+            {"placement": "fdp:handles=64,groups=4"},
+            "found handles=64 and groups=4, expected at most 254 placement identifiers, one a "
+            "stream; hint: groups=3",
         ),
         (
             RINGS,

@@ -93,8 +93,8 @@ pub struct HandleResult {
     /// `true` if the handle is persistently isolated: copies of its data never share a block with
     /// other data. `false` if it is initially isolated.
     pub persistently_isolated: bool,
-    /// The mapping units written by the host, and copied. First contents belong to handle 0 of
-    /// group 0, and so do writes that name no handle.
+    /// The mapping units written by the host, and copied. First contents, and writes that name no
+    /// handle, belong to handle 0; with several groups they lie in all of them, and do not count.
     #[serde(flatten)]
     pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
@@ -121,8 +121,11 @@ impl FdpResult {
         let mut each = vec![StreamCounts::default(); usize::from(handles.identifiers())];
         let mut invalid = 0;
         for (entry, counts) in (0..=NO_STREAM).zip(&totals.streams) {
-            let handle = if is_handle(entry) { usize::from(entry) } else { 0 };
-            each[handle] = each[handle].plus(counts);
+            // Data without a handle are those of handle 0. Of several groups they lie in all.
+            if is_handle(entry) || handles.groups == 1 {
+                let handle = if is_handle(entry) { usize::from(entry) } else { 0 };
+                each[handle] = each[handle].plus(counts);
+            }
             if named(entry).is_some() && !is_handle(entry) {
                 invalid += counts.host_pages;
             }

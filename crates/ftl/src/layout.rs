@@ -171,7 +171,8 @@ impl Layout {
     pub(crate) fn check_spare(&self) -> Result<(), GeometryError> {
         let Self { geometry, frontier, placement, .. } = self;
         let b = geometry.pages_per_block();
-        let kept = u64::from(self.blocks_kept());
+        // Each reclaim group keeps blocks of its own.
+        let kept = u64::from(self.blocks_kept()) * u64::from(placement.groups());
         let spare_pages = geometry.physical_pages() - u64::from(geometry.logical_pages());
         if spare_pages >= kept * u64::from(b) {
             return Ok(());

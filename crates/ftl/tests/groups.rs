@@ -40,7 +40,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (shape, any::<u64>(), 1usize..400, operations).prop_map(|(shape, seed, batch, operations)| {
         let (groups, handles, persistent, victim, pages_per_block, blocks, used) = shape;
         let persistent = persistent.min(handles);
-        let case = Case {
+        Case {
             groups,
             handles,
             persistent,
@@ -51,8 +51,7 @@ fn cases() -> impl Strategy<Value = Case> {
             seed,
             batch,
             operations,
-        };
-        case
+        }
     })
 }
 

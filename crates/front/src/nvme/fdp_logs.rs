@@ -7,7 +7,7 @@
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::fdp::Handles;
+use super::handles::Handles;
 use crate::health::Written;
 
 /// The head of the log of configurations.

@@ -7,11 +7,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::fdp::Handles;
 use super::fdp_logs::{
     Configuration, ConfigurationsHead, Event, EventsHead, HandleStatus, StatisticsLog, StatusHead,
     UsageHead, configurations, status, usage,
 };
+use super::handles::Handles;
 use super::identify::{ControllerData, IndependentData, LimitsData, NamespaceData};
 use super::log_pages::{DiscoveryEntry, DiscoveryHead, EnduranceLog, ErrorEntry, OcpLog, SmartLog};
 use super::pdu::{

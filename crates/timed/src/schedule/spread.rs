@@ -37,9 +37,10 @@ pub struct Spread {
     /// The number of writes that each plane has not done yet.
     #[snapshot(table)]
     coming: Vec<u32>,
-    /// The die after the die that was chosen last. Among dies with equally few operations, the
-    /// first one from there on is chosen.
-    next_die: usize,
+    /// For the writes of each reclaim group, and at last for those that name none: the die after the die that
+    /// was chosen last. Among dies with equally few operations, the first one from there on is chosen.
+    #[snapshot(table)]
+    next_die: Vec<u32>,
     /// For each die, the plane after the plane that was chosen last: the search begins there.
     #[snapshot(table)]
     next_plane: Vec<u32>,
@@ -102,7 +103,7 @@ impl Spread {
             planes_per_group: planes / groups,
             loads: vec![0; size(hardware.all_dies())],
             coming: vec![0; size(planes)],
-            next_die: 0,
+            next_die: vec![0; size(groups + 1)],
             filling: vec![(0, 0); size(groups + 1)],
             units_per_program: hardware.units_per_program(),
             next_plane: vec![0; size(hardware.all_dies())],
@@ -173,7 +174,7 @@ impl Spread {
             return filling;
         }
         let dies = self.loads.len();
-        let turn = self.next_die;
+        let turn = self.next_die[run] as usize;
         let order = (turn..dies).chain(0..turn);
         // The first choice nearly always has room, so the other dies are sorted only without it.
         let per_die = self.planes_per_die;
@@ -195,7 +196,7 @@ impl Spread {
             _ => map.host_room(page, plane).together,
         };
         self.filling[run] = (plane, together - 1);
-        self.next_die = (die + 1) % dies;
+        self.next_die[run] = ((die + 1) % dies) as u32;
         self.next_plane[die] = (plane + 1) % self.planes_per_die;
         plane
     }

@@ -60,21 +60,18 @@ def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
     listed: list[tuple[str, Text | str]] = [("FDP log", text), ("FDP events", events)]
     groups = max(handle.group for handle in fdp.handles) + 1
     if groups > 1:
-        host = [
-            sum(handle.host_pages for handle in fdp.handles if handle.group == group)
-            for group in range(groups)
-        ]
-        copied = [
-            sum(handle.copied_pages for handle in fdp.handles if handle.group == group)
-            for group in range(groups)
-        ]
-        each = (
-            f"{group}: {(pages + more) / pages:.3f}" if pages else f"{group}: -"
-            for group, (pages, more) in enumerate(zip(host, copied, strict=True))
-        )
+        each = (_amplification(fdp, group) for group in range(groups))
         outside = format_count(fdp.written_outside_group)
-        listed.append(("FDP groups", f"WA {', '.join(each)}; {outside} written outside their group"))
+        of_groups = f"WA {', '.join(each)}; {outside} written outside their group"
+        listed.append(("FDP groups", of_groups))
     return listed
+
+
+def _amplification(fdp: Fdp, group: int) -> str:
+    handles = [handle for handle in fdp.handles if handle.group == group]
+    host = sum(handle.host_pages for handle in handles)
+    copied = sum(handle.copied_pages for handle in handles)
+    return f"{group}: {(host + copied) / host:.3f}" if host else f"{group}: -"
 
 
 def show_tenants(out: Console, result: Result) -> None:
