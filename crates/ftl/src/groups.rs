@@ -21,14 +21,12 @@ use flashgc_base::stream::StreamId;
 #[derive(Clone, Copy, Debug)]
 pub struct GroupHomes {
     groups: u32,
-    /// Pages that are programmed together, and so have one plane.
-    together: u32,
 }
 
 impl GroupHomes {
     /// Returns the planes of the pages of a drive.
     pub fn new(layout: &Layout) -> Self {
-        Self { groups: layout.placement.groups(), together: layout.buffer.units_per_program() }
+        Self { groups: layout.placement.groups() }
     }
 
     /// Returns the number of groups.
@@ -41,7 +39,7 @@ impl GroupHomes {
     pub fn of(self, page: u32) -> PlaneId {
         match self.groups {
             1 => 0,
-            groups => page / self.together % groups,
+            groups => page % groups,
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn layer_of(
     number: u32,
 ) -> Result<Box<dyn Stepwise>, DriveError> {
     let hardware = &settings.hardware;
-    let homes = settings.placement.homes(hardware);
+    let homes = settings.placement.homes_in_groups(hardware, resolved.placement.groups());
     let planes = hardware.all_planes();
     let all_planes = timed.settings.hardware.all_planes();
     let low = timed.plan.blocks_kept(resolved.geometry.blocks() / all_planes);

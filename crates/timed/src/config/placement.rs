@@ -92,6 +92,12 @@ impl Placement {
     /// plane. Where a superblock joins several dies, its place decides the die, and the order is not
     /// used.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
+        self.homes_in_groups(hardware, 1)
+    }
+
+    /// Returns the planes as [`Placement::homes`] does, for a drive of several reclaim groups. The group of
+    /// a page is its number modulo the number of groups, as on a drive without a clock.
+    pub fn homes_in_groups(self, hardware: &Hardware, groups: u32) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
             Self::Dynamic => Order::CWDP,
@@ -102,7 +108,21 @@ impl Placement {
             1 => order.plane(hardware, index),
             _ => index,
         };
-        (0..units).map(|unit| plane(unit / together)).collect()
+        let planes = hardware.all_planes();
+        // The map refuses groups that do not divide the planes.
+        let groups = if planes.is_multiple_of(groups) { groups } else { 1 };
+        let of_group = planes / groups;
+        let each: Vec<Vec<u32>> = (0..groups)
+            .map(|group| {
+                let of_this = group * of_group..(group + 1) * of_group;
+                (0..planes).map(plane).filter(|plane| of_this.contains(plane)).collect()
+            })
+            .collect();
+        let home = |unit: u32| {
+            let turn = unit / groups / together % of_group;
+            each[(unit % groups) as usize][turn as usize]
+        };
+        (0..units).map(home).collect()
     }
 }
 
@@ -121,9 +141,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_order_goes_through_all_planes_and_varies_its_first_letter_fastest() {
-        let hardware = Hardware {
+    fn hardware() -> Hardware {
+        Hardware {
             channels: 2,
             ways: 3,
             dies: 2,
@@ -138,7 +157,23 @@ mod tests {
             erase_ns: 1,
             transfer_ns: 1,
             command_ns: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn each_group_has_every_second_page_and_its_planes_in_order() {
+        let hardware = Hardware { ways: 1, dies: 1, planes: 2, units_per_page: 2, ..hardware() };
+        let homes = Placement::parse("CWDP").unwrap().homes_in_groups(&hardware, 2);
+        // Group 0 has the planes 0 and 1 of channel 0, group 1 those of channel 1. Two pages of a group
+        // are programmed together.
+        assert_eq!(*homes, [0, 2, 0, 2, 1, 3, 1, 3]);
+        let one = Placement::parse("CWDP").unwrap().homes_in_groups(&hardware, 3);
+        assert_eq!(one, Placement::parse("CWDP").unwrap().homes(&hardware));
+    }
+
+    #[test]
+    fn every_order_goes_through_all_planes_and_varies_its_first_letter_fastest() {
+        let hardware = hardware();
         let orders = Order::all();
         assert_eq!(orders.len(), 24); // 4!
         for &order in &orders {

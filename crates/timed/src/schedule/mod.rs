@@ -146,7 +146,7 @@ impl Scheduler {
             waiting: DieQueues::new(dies, Superblocks::leads(settings)),
             stale: Stale::new(settings.flush_after_ns),
             sites: Sites::new(settings, map),
-            homes: Homes::new(settings.placement.homes(&settings.hardware)),
+            homes: Homes::new(settings.placement.homes_in_groups(&settings.hardware, map.groups())),
             spread: Spread::new(settings, map)?,
             passes: Passes::new(settings),
             superblocks: Superblocks::new(settings),
