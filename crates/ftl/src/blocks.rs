@@ -358,6 +358,12 @@ impl BlockTable {
         self.clock = 0;
     }
 
+    /// The number of candidates with a page that collecting them frees.
+    pub(crate) fn reclaimable(&self) -> usize {
+        let full = self.pages_per_block;
+        self.counts.iter().filter(|&&count| count < full).count()
+    }
+
     /// Sets the erase counts of all blocks.
     pub(crate) fn hold_erases(&mut self, erases: &[u32]) {
         self.erases.copy_from_slice(erases);

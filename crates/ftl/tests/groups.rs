@@ -4,7 +4,8 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::{
-    Frontier, Geometry, Layout, PageBuffer, PlacementSpec, PlaneLayout, Translation, VictimSpec,
+    EndOfLife, Endurance, Frontier, Geometry, Layout, Lifespan, Members, PageBuffer, PlacementSpec,
+    PlaneLayout, Shrinking, Translation, VictimSpec,
 };
 use proptest::prelude::*;
 
@@ -261,4 +262,38 @@ fn the_worked_example_fills_one_group() {
     assert_eq!(of_even, [&[Some(1); 10][..], &[Some(0); 2]].concat());
     assert_eq!(layer.counts().streams.unwrap().outside_group, 2);
     layer.audit().unwrap();
+}
+
+/// A group that holds more than its share wears out earlier than the drive's reserve says. The life then
+/// ends; no write fails in another way.
+#[test]
+fn a_drive_ends_its_life_when_an_overfull_group_wears_out() {
+    for seed in 0..60 {
+        let shrinking = Shrinking { members: Members::new(4, None), least: 0.5 };
+        let layout = Layout {
+            frontier: Frontier::Pool { low: LOW },
+            placement: placement(2, 1, 0),
+            streams: true,
+            blocks_together: 4,
+            shrinking: (seed % 3 > 0).then_some(shrinking),
+            lifespan: Some(Lifespan {
+                endurance: Endurance::parse("normal:mean=20,cv=0.3").unwrap(),
+                ends_at: EndOfLife::SystemFailure,
+            }),
+            seed,
+            ..Layout::new(Geometry::new(60, 16, 800).unwrap())
+        };
+        let mut layer = VictimSpec::parse("greedy").unwrap().build(layout).unwrap();
+        let mut rng = Stream::new(seed, "pages");
+        while !layer.has_ended() {
+            // Four fifths of the pages name group 0, and get half of the writes.
+            let page = if rng.below(2) == 0 { rng.below(640) } else { 640 + rng.below(160) };
+            let stream = StreamId::from(page >= 640);
+            layer.streams().unwrap().name(&[page], &[stream]).unwrap();
+            layer.write_until(&[page], u64::MAX).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        }
+        layer.audit().unwrap();
+        assert!((0..800).all(|page| layer.locate(page).is_some()), "seed {seed}: a page is lost");
+        assert!(layer.counts().streams.unwrap().outside_group > 0);
+    }
 }

@@ -47,21 +47,33 @@ impl<P: VictimPolicy> PageStore<P> {
                 plane_state.take(block);
                 block
             }
-            None => self.pick(plane)?,
+            None => match self.pick(plane) {
+                // A drive without reclaimable pages that wears out has too few good blocks left.
+                Err(why) if self.planes[plane as usize].blocks.reclaimable() == 0 => {
+                    return self.ends_dry(why);
+                }
+                picked => picked?,
+            },
         };
         let levels = levelled.is_some();
         self.planes[plane as usize].under_way =
             Some(UnderWay { block, levels, folds: false, copied: 0, steps: Steps::default() });
         self.note_collected(plane, block);
         if !self.finds_room(plane, block, levels) {
-            let (counters, packing) = (self.counters(), self.packing());
-            let Some(wear) = &mut self.wear else {
-                return Err(FtlError::no_space("the pool of erased blocks is empty"));
-            };
-            wear.ran_dry(counters, packing);
-            return Ok(None);
+            return self.ends_dry(FtlError::no_space("the pool of erased blocks is empty"));
         }
         Ok(Some(block))
+    }
+
+    /// Ends the life of a drive that finds no room for a collection, if it wears out.
+    ///
+    /// # Errors
+    /// `why`, if the blocks of the drive bear any number of erases.
+    fn ends_dry(&mut self, why: FtlError) -> Result<Option<BlockId>, FtlError> {
+        let (counters, packing) = (self.counters(), self.packing());
+        let Some(wear) = &mut self.wear else { return Err(why) };
+        wear.ran_dry(counters, packing);
+        Ok(None)
     }
 
     /// Asks the policy of `plane`, or the placement in its stead, for a victim.

@@ -92,8 +92,7 @@ impl<P: VictimPolicy> PageStore<P> {
 /// Checks that collections make progress. A policy may pick full blocks for a while (FIFO and
 /// random do), but not for ever.
 fn check_progress(blocks: &BlockTable, fruitless: u64) -> Result<(), FtlError> {
-    let full = blocks.pages_per_block();
-    let reclaimable = blocks.masked_counts().iter().filter(|&&count| count < full).count();
+    let reclaimable = blocks.reclaimable();
     if reclaimable == 0 {
         return Err(FtlError::no_space(format!(
             "all {} candidates are full of valid pages",
