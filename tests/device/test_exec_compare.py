@@ -52,7 +52,7 @@ def served(found: dict[str, Any]) -> dict[str, Any]:
     ("words", "placement"),
     [
         (("--placement", "sepbit"), "sepbit:classes=6"),
-        (("--streams-by-file", "wal/*=1,base/*=2"), "fdp:handles=3,persistent=0"),
+        (("--streams-by-file", "wal/*=1,base/*=2"), "fdp:handles=3,persistent=0,groups=1"),
     ],
 )
 @pytest.mark.xdist_group(__name__)

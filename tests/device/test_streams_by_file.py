@@ -51,7 +51,7 @@ def test_every_write_has_the_stream_of_its_file_while_files_grow_and_go(
     owners = {one["name"]: one["written_pages"] for one in found["by_file"]["owners"]}
     assert {name: owners.get(name) for name in written} == written
     # A simulated drive with the same streams has the same counts.
-    assert found["drive"]["policies"]["placement"] == "fdp:handles=4,persistent=0"
+    assert found["drive"]["policies"]["placement"] == "fdp:handles=4,persistent=0,groups=1"
     result = flashgc.run(str(trace), **options_of(found["drive"]))
     counted = {one["stream"]: one["copied_pages"] for one in found["stat"]["streams"]}
     assert {one.stream: one.copied_pages for one in result.streams} == counted

@@ -230,7 +230,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (115_527, 0x81a4dddab95cbaf6),
         (119_575, 0x0136dde5bd275281),
         (120_535, 0x3dbcd34055408f0d),
-        (118_989, 0x16fb8f20f6550013),
+        (118_997, 0x3939f4071fc87b28),
     ];
     assert_eq!((FORMAT, digests), (33, recorded));
 }
