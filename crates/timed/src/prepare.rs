@@ -53,12 +53,17 @@ impl<O: Observer> TimedDrive<O> {
         most: usize,
     ) -> Result<usize, FtlError> {
         const AHEAD: usize = 24;
+        /// The most writes whose streams are named together.
+        const NAMED: usize = 256;
         let has_streams = self.shared.map.streams().is_some();
-        let goes_ahead = !has_streams && self.front.mapping().is_none();
+        // A write of several reclaim groups gets its plane one by one.
+        let goes_ahead = self.front.mapping().is_none() && self.shared.map.groups() == 1;
         let is_write = |op: Option<&Op>| !matches!(op, Some(Op::Trim | Op::Read));
         let (mut index, mut written) = (0, 0);
         // The first command after the writes that come next.
         let mut end = 0;
+        // The first write whose stream is not recorded.
+        let mut named = 0;
         while index < pages.len() && written < most {
             if goes_ahead && is_write(ops.get(index)) {
                 if end <= index {
@@ -67,6 +72,12 @@ impl<O: Observer> TimedDrive<O> {
                     end = run.map_or(pages.len(), |run| index + run);
                 }
                 let (rest, limit) = (&pages[index..], (end - index).min(most - written));
+                if let Some(taker) = self.shared.map.streams().filter(|_| named <= index) {
+                    let limit = limit.min(NAMED);
+                    let of_rest = streams.get(index..index + limit).unwrap_or_default();
+                    named = index + taker.name(&rest[..limit], of_rest)?;
+                }
+                let limit = if has_streams { limit.min(named - index) } else { limit };
                 let done = self.shared.map.write_ahead(rest, limit, self.scheduler.homes())?;
                 (index, written) = (index + done, written + done);
                 if done == limit {

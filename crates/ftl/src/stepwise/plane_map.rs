@@ -18,8 +18,8 @@ use crate::placement::{Class, Place};
 use crate::slc::FoldOf;
 use crate::smaller::Smaller;
 use crate::store::{
-    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, SlcRoom, UnderWay, programs_of,
-    room_for_a_block,
+    Active, Fate, HOST, LIVE_AHEAD, MAP_AHEAD, PageStore, Plane, Region, SlcRoom, UnderWay,
+    programs_of, room_for_a_block,
 };
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
@@ -201,7 +201,7 @@ impl<P: VictimPolicy> PlaneMap<P> {
             && changes.is_none()
             && !P::Tracker::FOLLOWS_ORIGINS
             && !P::Tracker::FOLLOWS_DEATHS
-            && !self.has_regions()
+            && !self.uses_regions()
     }
 
     /// Writes pages as [`Stepwise::write_ahead`] does, if the store [is plain](Self::is_plain).
@@ -251,6 +251,11 @@ impl<P: VictimPolicy> PlaneMap<P> {
     /// Returns `true` if the planes have SLC regions.
     fn has_regions(&self) -> bool {
         self.plane(0).region.is_some()
+    }
+
+    /// Returns `true` if writes go to the SLC regions, as they do from the start of the clock on.
+    fn uses_regions(&self) -> bool {
+        self.plane(0).region.as_ref().is_some_and(Region::is_used)
     }
 
     fn take_moving(&mut self, plane: PlaneId) -> Option<Move> {
@@ -411,7 +416,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         most: usize,
         homes: &Homes,
     ) -> Result<usize, FtlError> {
-        if self.store.has_ended() || self.has_regions() {
+        if self.store.has_ended() || self.uses_regions() {
             return Ok(0);
         }
         if self.is_plain() {

@@ -93,6 +93,11 @@ impl Region {
         bytes_of::<bool>(blocks as usize) + bytes_of::<BlockId>(blocks as usize)
     }
 
+    /// Returns `true` if writes of the host go to the region.
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_used
+    }
+
     /// Blocks at the end of the plane that are never in normal mode.
     pub(super) fn set_aside(&self) -> u32 {
         self.rule.set_aside()
