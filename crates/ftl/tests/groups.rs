@@ -268,7 +268,7 @@ fn the_worked_example_fills_one_group() {
 /// ends; no write fails in another way.
 #[test]
 fn a_drive_ends_its_life_when_an_overfull_group_wears_out() {
-    for seed in 0..60 {
+    for seed in 0..12 {
         let shrinking = Shrinking { members: Members::new(4, None), least: 0.5 };
         let layout = Layout {
             frontier: Frontier::Pool { low: LOW },
@@ -277,23 +277,26 @@ fn a_drive_ends_its_life_when_an_overfull_group_wears_out() {
             blocks_together: 4,
             shrinking: (seed % 3 > 0).then_some(shrinking),
             lifespan: Some(Lifespan {
-                endurance: Endurance::parse("normal:mean=20,cv=0.3").unwrap(),
+                endurance: Endurance::parse("normal:mean=60,cv=0.2").unwrap(),
                 ends_at: EndOfLife::SystemFailure,
             }),
             seed,
-            ..Layout::new(Geometry::new(60, 16, 800).unwrap())
+            ..Layout::new(Geometry::new(100, 128, 10_240).unwrap())
         };
         let mut layer = VictimSpec::parse("greedy").unwrap().build(layout).unwrap();
         let mut rng = Stream::new(seed, "pages");
         while !layer.has_ended() {
             // Four fifths of the pages name group 0, and get half of the writes.
-            let page = if rng.below(2) == 0 { rng.below(640) } else { 640 + rng.below(160) };
-            let stream = StreamId::from(page >= 640);
+            let page = if rng.below(2) == 0 { rng.below(8192) } else { 8192 + rng.below(2048) };
+            let stream = StreamId::from(page >= 8192);
             layer.streams().unwrap().name(&[page], &[stream]).unwrap();
             layer.write_until(&[page], u64::MAX).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         }
         layer.audit().unwrap();
-        assert!((0..800).all(|page| layer.locate(page).is_some()), "seed {seed}: a page is lost");
+        assert!(
+            (0..10_240).all(|page| layer.locate(page).is_some()),
+            "seed {seed}: a page is lost"
+        );
         assert!(layer.counts().streams.unwrap().outside_group > 0);
     }
 }
