@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -137,6 +138,18 @@ NVME = {
     "ocp-smart-add-log--o-json": spellings.ocp_2(TB),
     "intel-smart-log-add--o-json": spellings.intel(10, 20),
 }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root refuses programs of others")
+def test_root_runs_no_program_that_others_can_exchange(
+    command: Command, machine: Machine, tmp_path: Path
+) -> None:
+    machine(["nvme"], NVME)
+    assert command("wear", "/dev/nvme0", "--keep", "kept", "--quiet").returncode == 0
+    (program,) = tmp_path.rglob("nvme")
+    program.chmod(0o777)
+    run = command("wear", "/dev/nvme0", "--keep", "kept", "--quiet")
+    assert (run.returncode, "the program nvme is missing" in run.stderr) == (2, True), run.stderr
 
 
 def test_a_drive_is_read_by_the_installed_program_and_never_written(

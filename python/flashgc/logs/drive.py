@@ -6,7 +6,6 @@ import datetime
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 from flashgc import _files
 from flashgc._core import ConfigError
+from flashgc.device import programs
 from flashgc.foreign import one_line
 from flashgc.logs.formats import KEPT
 
@@ -51,7 +51,7 @@ def logged(drive: str) -> dict[str, Any]:
 
 
 def _nvme(drive: str) -> list[Any]:
-    if shutil.which("nvme") is None and shutil.which("smartctl") is not None:
+    if programs.find("nvme") is None and programs.find("smartctl") is not None:
         return [_run(["smartctl", "--json", "-a", drive], "smartmontools", drive)]
     logs = [_run(["nvme", *words, drive, "-o", "json"], "nvme-cli", drive) for words in _EVERY]
     vendor = _VENDORS.get(logs[0].get("vid", 0))
@@ -66,19 +66,20 @@ def _nvme(drive: str) -> list[Any]:
 def _run(arguments: list[str], package: str, drive: str) -> Any:
     """The JSON document that a program prints."""
     program = arguments[0]
-    if shutil.which(program) is None:
+    path = programs.find(program)
+    if path is None:
         raise ConfigError(
             f"{drive}: the program {program} is missing; hint: install {package}, or give logs "
             "from another machine"
         )
     try:
         ended = subprocess.run(
-            arguments,
+            [path, *arguments[1:]],
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=_PATIENCE,
             check=False,
-            env={**os.environ, "LC_ALL": "C"},
+            env={**programs.environment(), "LC_ALL": "C"},
         )
     except subprocess.TimeoutExpired:
         raise ConfigError(
