@@ -43,7 +43,7 @@ def ocp_1(media: int, *, erases: tuple[int, int, int] = (10, 12, 15), life: int 
 
 
 def ocp_2(media: int, *, erases: tuple[int, int, int] = (10, 12, 15), life: int = 0) -> Any:
-    """The same log with ``--output-format-version=2``."""
+    """OCP's log in the second version of its JSON."""
     return {
         "physical_media_units_written": wide(media),
         "physical_media_units_read": wide(1),

@@ -61,6 +61,7 @@ pub use engine::{
     Backend, Block, BlockState, Drive, Hinted, Opened, Recovery, Report, WriteStreams,
 };
 pub use error::DeviceError;
+pub use flashgc_ftl::Handles;
 pub use layout::PAGE;
 pub use recording::{HostRequest, Noted, Origin, Recording};
 pub use repeat::repeat;

@@ -213,8 +213,8 @@ rules! {
         "A write names a stream for which the drive has no placement handle.";
     GROUP_FULL: "group-full", Doubt, Measured,
         "Writes left the reclaim group that they name.",
-        "A write names a reclaim group that holds its share of the logical pages already, or whose page has other \
-         requests under way elsewhere.";
+        "A write names a reclaim group that holds its share of the logical pages and data in half of its spare \
+         already, or its page has other requests under way elsewhere.";
     OPTION_WITHOUT_EFFECT: "option-without-effect", Note, Configuration,
         "A value that was given changes nothing.",
         "A parameter of the host's cache or of its hints is not the default and has no effect here.";

@@ -116,8 +116,7 @@ pub struct Log {
 impl FdpResult {
     /// Returns the log of a drive with these handles.
     pub fn new(handles: Handles, totals: &StreamTotals, log: Log) -> Self {
-        let Handles { count, persistent, .. } = handles;
-        let is_handle = |entry: StreamId| u16::from(entry) < handles.identifiers();
+        let is_handle = |entry: StreamId| handles.unit(entry).is_some();
         let mut each = vec![StreamCounts::default(); usize::from(handles.identifiers())];
         let mut invalid = 0;
         for (entry, counts) in (0..=NO_STREAM).zip(&totals.streams) {
@@ -130,12 +129,15 @@ impl FdpResult {
                 invalid += counts.host_pages;
             }
         }
-        let result = |(identifier, counts): (u16, &StreamCounts)| HandleResult {
-            handle: identifier % count,
-            group: identifier / count,
-            persistently_isolated: identifier % count < persistent,
-            counts: NamedCounts::new(counts),
-            write_amplification: amplification(counts),
+        let result = |(stream, counts): (StreamId, &StreamCounts)| {
+            let (group, handle) = handles.unit(stream)?;
+            Some(HandleResult {
+                handle,
+                group,
+                persistently_isolated: handle < handles.persistent,
+                counts: NamedCounts::new(counts),
+                write_amplification: amplification(counts),
+            })
         };
         Self {
             host_bytes_with_metadata_written: log.host,
@@ -146,7 +148,7 @@ impl FdpResult {
                 media_reallocated: totals.moved_blocks,
             },
             written_outside_group: totals.outside_group,
-            handles: (0..).zip(&each).map(result).collect(),
+            handles: (0..).zip(&each).filter_map(result).collect(),
         }
     }
 

@@ -47,8 +47,7 @@ impl GroupHomes {
 /// The reclaim groups of a drive; the header of this file describes them.
 #[derive(Clone, Debug)]
 pub(crate) struct ReclaimGroups {
-    handles: u16,
-    count: u32,
+    handles: Handles,
     /// Planes of a group.
     planes: u32,
     /// The valid pages that each plane holds at most.
@@ -85,14 +84,12 @@ impl ReclaimGroups {
         let most = u64::from(blocks) * u64::from(layout.layout.geometry.pages_per_block());
         let limit = |&share: &u32| u64::from(share) + most.saturating_sub(share.into()) / 2;
         let limits = shares.iter().map(limit).collect();
-        Ok(Some(Self { handles: handles.count, count, planes, limits }))
+        Ok(Some(Self { handles, planes, limits }))
     }
 
     /// Returns the group that a write of `stream` names; `None` if it names none.
     pub(crate) fn named(&self, stream: Option<StreamId>) -> Option<u32> {
-        stream
-            .map(|stream| u32::from(stream) / u32::from(self.handles))
-            .filter(|&group| group < self.count)
+        Some(self.handles.unit(stream?)?.0.into())
     }
 
     /// Returns `true` if a write of `stream` that goes to `plane` leaves the group that it names.
@@ -102,7 +99,7 @@ impl ReclaimGroups {
 
     /// Returns the number of groups.
     pub(crate) fn count(&self) -> u32 {
-        self.count
+        self.handles.groups.into()
     }
 
     /// Returns the plane of a write of `stream` if it has room. `home` is the plane that the write
@@ -124,7 +121,7 @@ impl ReclaimGroups {
     ) -> Option<PlaneId> {
         let wanted = self.wanted(stream, home);
         let (first, place) = (wanted / self.planes, wanted % self.planes);
-        let groups = (first..self.count).chain(0..first);
+        let groups = (first..self.count()).chain(0..first);
         let mut planes = groups.flat_map(|group| {
             let places = (place..self.planes).chain(0..place);
             places.map(move |place| group * self.planes + place)
@@ -140,12 +137,13 @@ impl ReclaimGroups {
 
 #[cfg(test)]
 mod tests {
-    use super::ReclaimGroups;
+    use super::{Handles, ReclaimGroups};
 
     #[test]
     fn a_write_goes_to_its_group_and_over_the_next_ones_when_that_is_full() {
         // Two groups of two planes; three handles: streams 0 to 2 are group 0, streams 3 to 5 group 1.
-        let groups = ReclaimGroups { handles: 3, count: 2, planes: 2, limits: [9; 4].into() };
+        let handles = Handles { count: 3, persistent: 0, groups: 2 };
+        let groups = ReclaimGroups { handles, planes: 2, limits: [9; 4].into() };
         let order = |stream, home| {
             let mut seen = Vec::new();
             let found = groups.plane(stream, home, |plane, limit| {

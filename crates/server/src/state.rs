@@ -147,10 +147,8 @@ impl State {
     }
 
     /// Returns the placement handles of the drive.
-    pub(crate) fn handles(&self) -> Option<nvme::Handles> {
-        let Handles { count, persistent, groups } =
-            PlacementSpec::parse(&self.placement).ok()?.handles()?;
-        Some(nvme::Handles { count, persistent, groups })
+    pub(crate) fn handles(&self) -> Option<Handles> {
+        PlacementSpec::parse(&self.placement).ok()?.handles()
     }
 
     /// Removes all faults, so that no answer is delayed any more.
@@ -165,8 +163,7 @@ impl State {
             let latencies = LatencyKind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
             (drive.stat(), latencies, meter.since_mark())
         })?;
-        let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
-        let mut stat = report::of_drive(&report, handles, &latencies);
+        let mut stat = report::of_drive(&report, self.handles(), &latencies);
         let files = self.files.as_ref().and_then(|files| files.found());
         stat["files"] = json!(files.map(|FileCounts { files, late, lost }| {
             json!({ "files": files, "late": late, "lost_events": lost })

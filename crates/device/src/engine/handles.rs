@@ -19,11 +19,8 @@ impl Drive {
     /// Returns the plane and the class of the unit of a handle in a reclaim group. `stream` is its
     /// placement identifier.
     fn unit_of(&self, stream: StreamId) -> Option<(PlaneId, StreamId)> {
-        let handles = self.handles?;
-        (u16::from(stream) < handles.identifiers()).then(|| {
-            let count = handles.count as StreamId;
-            (u32::from(stream / count), stream % count)
-        })
+        let (group, handle) = self.handles?.unit(stream)?;
+        Some((group.into(), handle as StreamId))
     }
 
     /// Returns the number of pages that the host can write to `stream`, a placement identifier, before

@@ -14,8 +14,9 @@ use zerocopy::FromZeros;
 
 use super::NAMESPACE;
 use super::fdp_logs::Event;
-use super::handles::Handles;
+use super::handles::{identifier, named};
 use flashgc_base::sync::lock;
+use flashgc_device::Handles;
 
 /// The only endurance group.
 pub const GROUP: u32 = 1;
@@ -75,7 +76,7 @@ impl Fdp {
     /// Returns the stream of a write with this placement identifier. If the identifier names no
     /// handle, it notes an event, and the write goes to handle 0.
     pub fn stream(&self, identifier: u16, now: [u8; 8]) -> StreamId {
-        if let Some((group, handle)) = self.handles.named(identifier) {
+        if let Some((group, handle)) = named(self.handles, identifier) {
             return self.handles.stream(group, handle);
         }
         // The write goes to handle 0.
@@ -86,13 +87,13 @@ impl Fdp {
     /// Returns the group and the handle that each placement identifier names, or `None` if an
     /// identifier names no handle.
     pub fn named(&self, identifiers: &[u16]) -> Option<Vec<(u16, u16)>> {
-        identifiers.iter().map(|&identifier| self.handles.named(identifier)).collect()
+        identifiers.iter().map(|&identifier| named(self.handles, identifier)).collect()
     }
 
     /// Notes that a handle left its reclaim unit in a group before the unit was full.
     pub fn left(&self, group: u16, handle: u16, now: [u8; 8]) {
-        let identifier = self.handles.identifier(group, handle);
-        self.note(kind::NOT_FULL, identifier, (group, handle), now);
+        let left = identifier(self.handles, group, handle);
+        self.note(kind::NOT_FULL, left, (group, handle), now);
     }
 
     /// Notes a host event, if events of this type are kept for the handle.

@@ -6,6 +6,7 @@
 use super::blocks::failed;
 use super::fdp::{Fdp, GROUP, Moved};
 use super::features::feature;
+use super::handles::identifier;
 use super::link::{Link, Need};
 use super::log_pages::page;
 use super::structures::{Entry, Status, opcode};
@@ -46,13 +47,12 @@ pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
         return vec![];
     }
     let handles = fdp.handles;
-    let units = (0..handles.count).flat_map(|handle| {
-        (0..handles.groups).map(move |group| (handles.identifier(group, handle), handle))
-    });
-    let streams = (0..handles.count)
-        .flat_map(|handle| (0..handles.groups).map(move |group| handles.stream(group, handle)));
+    let units =
+        (0..handles.count).flat_map(|handle| (0..handles.groups).map(move |group| (group, handle)));
+    let streams = units.clone().map(|(group, handle)| handles.stream(group, handle));
     let rooms = subsystem.rooms(streams.collect());
-    let mut data = fdp_logs::status(&units.zip(rooms).collect::<Vec<_>>());
+    let named = units.map(|(group, handle)| (identifier(handles, group, handle), handle));
+    let mut data = fdp_logs::status(&named.zip(rooms).collect::<Vec<_>>());
     data.resize(bytes, 0);
     data
 }

@@ -7,8 +7,9 @@
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::handles::Handles;
+use super::handles::group_bits;
 use crate::health::Written;
+use flashgc_device::Handles;
 
 /// The head of the log of configurations.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -116,13 +117,12 @@ pub fn configurations(handles: Handles, unit: u64) -> Vec<u8> {
         bytes: ((size_of::<ConfigurationsHead>() + bytes) as u32).into(),
         ..ConfigurationsHead::new_zeroed()
     };
-    let identifiers = handles.count * handles.groups;
     let configuration = Configuration {
         bytes: (bytes as u16).into(),
-        attributes: handles.group_bits() as u8 | 1 << 4 | 1 << 7,
+        attributes: group_bits(handles) as u8 | 1 << 4 | 1 << 7,
         groups: u32::from(handles.groups).into(),
         handles: handles.count.into(),
-        most_identifiers: identifiers.saturating_sub(1).into(),
+        most_identifiers: handles.identifiers().saturating_sub(1).into(),
         namespaces: 1.into(),
         unit_bytes: unit.into(),
         ..Configuration::new_zeroed()

@@ -54,7 +54,7 @@ use super::window::{Room, Window};
 pub use address::{NvmeAddress, NvmeAddressError};
 use connection::Reader;
 use fabrics::Joined;
-pub use handles::Handles;
+pub use flashgc_device::Handles;
 use link::{Link, Reply};
 use pdu::End;
 use subsystem::Subsystem;

@@ -11,7 +11,6 @@ use super::fdp_logs::{
     Configuration, ConfigurationsHead, Event, EventsHead, HandleStatus, StatisticsLog, StatusHead,
     UsageHead, configurations, status, usage,
 };
-use super::handles::Handles;
 use super::identify::{ControllerData, IndependentData, LimitsData, NamespaceData};
 use super::log_pages::{DiscoveryEntry, DiscoveryHead, EnduranceLog, ErrorEntry, OcpLog, SmartLog};
 use super::pdu::{
@@ -19,6 +18,7 @@ use super::pdu::{
     Transfer, flag, grant, kind, receive_data, respond, send, send_data, terminate,
 };
 use super::structures::{Completion, ConnectData, CopySource, Descriptor, Entry, Range, Status};
+use flashgc_device::Handles;
 
 /// Compares the size of a structure and the offsets of its fields, in bytes, with those in a public
 /// C header.

@@ -7,13 +7,10 @@ use crate::error::FtlError;
 use crate::layer::Layer;
 use crate::layout::PlaneId;
 use crate::placement::Class;
-use crate::store::{Fate, HOST, MAP_AHEAD};
+use crate::store::{Fate, HOST, LONGEST, MAP_AHEAD};
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
 use flashgc_base::table::prefetch;
-
-/// The most pages of a run that are looked at together.
-const LONGEST: usize = 256;
 
 impl<P: VictimPolicy> PageMap<P> {
     /// Writes as [`Translation::write_until`] does. Collections may leave pages to `memory`.

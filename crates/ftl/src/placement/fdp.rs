@@ -19,9 +19,9 @@
 //!
 //! # Cost
 //! A write: the stream of one page is read. There is an open block a handle, one for copies of each
-//! persistently isolated handle, and one for copies of the others; each group has its own. For each of those for copies but the
-//! first the collector keeps an erased block beyond the pool's low-water mark. 2 bytes a logical page,
-//! for the streams of data and of the next write.
+//! persistently isolated handle, and one for copies of the others; each group has its own. For each of
+//! those for copies but the first the collector keeps an erased block beyond the pool's low-water
+//! mark. 2 bytes a logical page, for the streams of data and of the next write.
 //!
 //! # Source
 //! NVM Express, Flexible Data Placement (TP4146, ratified 2022; NVM Express Base Specification 2.1,
@@ -57,7 +57,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
         Box::new(Fdp {
             handles: handles.count as Class,
             persistent: handles.persistent as Class,
-            identifiers: handles.identifiers() as StreamId,
+            streams: handles,
         })
     }),
 };
@@ -79,6 +79,18 @@ impl Handles {
     /// group.
     pub fn identifiers(self) -> u16 {
         self.count * self.groups
+    }
+
+    /// Returns the stream that names a handle in a reclaim group.
+    pub fn stream(self, group: u16, handle: u16) -> StreamId {
+        (group * self.count + handle) as StreamId
+    }
+
+    /// Returns the reclaim group and the handle that a stream names; `None` if it names none.
+    #[inline]
+    pub fn unit(self, stream: StreamId) -> Option<(u16, u16)> {
+        let stream = u16::from(stream);
+        (stream < self.identifiers()).then(|| (stream / self.count, stream % self.count))
     }
 }
 
@@ -119,9 +131,9 @@ struct Fdp {
     handles: Class,
     #[snapshot(skip)]
     persistent: Class,
-    /// Streams below this one name a handle and a group.
+    /// The handles and the groups that streams name.
     #[snapshot(skip)]
-    identifiers: StreamId,
+    streams: Handles,
 }
 
 impl Placement for Fdp {
@@ -141,7 +153,7 @@ impl Placement for Fdp {
 
     #[inline]
     fn of_handle(&self, stream: StreamId) -> Option<Class> {
-        (stream < self.identifiers).then(|| stream % self.handles)
+        self.streams.unit(stream).map(|(_, handle)| handle as Class)
     }
 
     #[inline]

@@ -29,6 +29,7 @@ pub use contents::{Contents, OpenBlock};
 pub use plane::Move;
 pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
+pub(crate) use sorted::LONGEST;
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
 pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};

@@ -17,7 +17,7 @@ use crate::victim::VictimPolicy;
 use flashgc_base::table::{prefetch, set_bits};
 
 /// The most pages of a batch.
-const LONGEST: usize = 256;
+pub(crate) const LONGEST: usize = 256;
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Writes `pages` of the host in order, as the placement sorts them, until the open block of a
