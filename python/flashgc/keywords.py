@@ -354,6 +354,12 @@ class RunKeywords(Keywords, total=False):
     drive without a clock has no dies, so its superblocks are given by dies=N,planes=N. For example
     dies=16,planes=4. [default: plane]
     """
+    copy_order: str | None
+    """Order in which a collection copies the valid pages of a superblock: written, die. With
+    written, pages go in the order in which they were written. With die, all those of one die go
+    first, then those of the next. That tears data apart that were written in sequence, so
+    amplification is higher. [default: written]
+    """
     program: str | None
     """Pages that are programmed together: page, one-shot, two-pass. With one-shot, the pages of a
     word line (3 unless pages=N says otherwise) go to the die one after another, and the program
@@ -449,6 +455,12 @@ class CompareKeywords(Keywords, total=False):
     programmed, read and erased together. With several dies, programs go to the dies in turn. A
     drive without a clock has no dies, so its superblocks are given by dies=N,planes=N. For example
     dies=16,planes=4. [default: plane]
+    """
+    copy_order: str | Sequence[str] | None
+    """Order in which a collection copies the valid pages of a superblock: written, die. With
+    written, pages go in the order in which they were written. With die, all those of one die go
+    first, then those of the next. That tears data apart that were written in sequence, so
+    amplification is higher. [default: written]
     """
     program: str | Sequence[str] | None
     """Pages that are programmed together: page, one-shot, two-pass. With one-shot, the pages of a

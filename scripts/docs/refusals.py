@@ -52,6 +52,7 @@ FEATURES: tuple[Options, ...] = (
     {"streams": "FILE"},
     {"superblock": "dies=4,planes=1"},
     {"parity": "1/4", "superblock": "dies=4,planes=1"},
+    {"copy_order": "die", "superblock": "dies=4,planes=1"},
     {"program": "one-shot:pages=2"},
     {"program": "two-pass:pages=2", "times": PASSES},
     {"fill": "steady"},

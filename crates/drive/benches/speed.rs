@@ -223,6 +223,7 @@ fn engine(
         buffer: PageBuffer::default(),
         blocks_together: 1,
         shrinking: None,
+        die_by_die: None,
         allocation: Allocation::default(),
         levelling: None,
         slc: None,

@@ -77,6 +77,9 @@ pub struct Resolved {
     pub(crate) lifespan: Option<Lifespan>,
     /// The rule by which superblocks go on without their bad blocks; `None` if they retire.
     pub(crate) shrinking: Option<Shrinking>,
+    /// The dies of a superblock that are copied one after the other; `None` if pages are copied as they were
+    /// written.
+    pub(crate) die_by_die: Option<Members>,
     /// The victim policy; `None` if the mapping has its own way to choose victims.
     pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
@@ -207,6 +210,7 @@ impl Resolved {
             blocks_together: self.config.blocks_together(),
             slc: self.timed.as_ref().and_then(|it| it.settings.slc).map(|slc| slc.region),
             shrinking: self.shrinking,
+            die_by_die: self.die_by_die,
             lifespan: self.lifespan,
             fill: self.fill,
             seed: self.seed(run),

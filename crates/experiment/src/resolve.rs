@@ -14,8 +14,9 @@ use flashgc_drive::settling::{Doubling, FIRST_LOOK, PRECISION};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
-    Allocation, BadBlocks, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError, Geometry,
-    Levelling, Lifespan, Mapping, PlacementSpec, Scheme, Shrinking, Victim, VictimSpec,
+    Allocation, BadBlocks, CopyOrder, Costs, EndOfLife, Endurance, Fill, Frontier, FtlError,
+    Geometry, Levelling, Lifespan, Mapping, Members, PlacementSpec, Scheme, Shrinking, Victim,
+    VictimSpec,
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
 
@@ -137,6 +138,7 @@ impl Resolved {
             mapping: specs.mapping,
             lifespan: specs.lifespan,
             shrinking: specs.shrinking,
+            die_by_die: specs.die_by_die,
             victim: specs.victim,
             frontier,
             allocation: specs.allocation,
@@ -218,6 +220,7 @@ struct Specs {
     fill: Fill,
     lifespan: Option<Lifespan>,
     shrinking: Option<Shrinking>,
+    die_by_die: Option<Members>,
     times: Option<Times>,
 }
 
@@ -248,6 +251,7 @@ impl Specs {
             fill: Fill::parse(&config.fill)?,
             lifespan: lifespan(config)?,
             shrinking: shrinking(config)?,
+            die_by_die: die_by_die(config, has_victims)?,
             times: config.times.as_deref().map(Times::parse).transpose()?,
         })
     }
@@ -485,6 +489,22 @@ fn shrinking(config: &RunConfig) -> Result<Option<Shrinking>, SpecError> {
         option("times")
     );
     Ok(Some(Shrinking { members: config.dies_together(), least }))
+}
+
+/// Returns the dies of a superblock that are copied one after the other; `None` if pages are copied as they were
+/// written.
+fn die_by_die(config: &RunConfig, has_victims: bool) -> Result<Option<Members>, SpecError> {
+    let order = CopyOrder::parse(&config.copy_order)?;
+    refuse_if!(
+        order == CopyOrder::Die && !has_victims,
+        choice("copy_order", "written"),
+        "{} die does not go with {} {}: its merges put each page at the place of its address",
+        subject("copy_order"),
+        option("mapping"),
+        config.mapping
+    );
+    let shrinks = BadBlocks::parse(&config.bad_blocks)? != BadBlocks::Retire;
+    order.dies(config.dies_together(), shrinks)
 }
 
 /// Returns the length of a run until a failure, in collections: about the number of erases that all

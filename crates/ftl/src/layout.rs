@@ -12,6 +12,7 @@ use crate::fill::Fill;
 use crate::frontier::Frontier;
 use crate::geometry::{Geometry, GeometryError};
 use crate::levelling::Levelling;
+use crate::members::Members;
 use crate::page_buffer::PageBuffer;
 use crate::placement::PlacementSpec;
 use crate::slc::SlcRegion;
@@ -42,6 +43,9 @@ pub struct Layout {
     /// The rule by which such a block goes on without its bad blocks; `None` if it bears the erases that
     /// the weakest of them bears.
     pub shrinking: Option<Shrinking>,
+    /// The dies of a superblock whose pages a collection copies one die after the other; `None` if it copies
+    /// pages as they were written.
+    pub die_by_die: Option<Members>,
     /// The blocks in SLC mode, which only a map over planes can have; `None` without them.
     pub slc: Option<SlcRegion>,
     /// The endurance of the blocks and the end of the drive's life; `None` for a drive that lives
@@ -73,6 +77,7 @@ impl Layout {
             buffer: PageBuffer::default(),
             blocks_together: 1,
             shrinking: None,
+            die_by_die: None,
             slc: None,
             lifespan: None,
             fill: Fill::Sequential,

@@ -82,6 +82,7 @@
 //! drives). With a clock the timed drive's room `mapping` does them.
 
 mod bad_blocks;
+mod copy_order;
 mod counters;
 pub mod dftl;
 mod error;
@@ -124,6 +125,7 @@ pub use allocation::{Allocation, allocation_policies};
 pub use bad_blocks::BadBlocks;
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 pub use collector::collectors;
+pub use copy_order::CopyOrder;
 pub use counters::{
     Counters, Levelled, MapTraffic, Merges, Packing, Skipped, StreamCounts, StreamTotals,
     ZombieCounts,

@@ -85,6 +85,7 @@ fn levelling_wear_suits_every_policy_and_allocation() {
                 buffer: flashgc_ftl::PageBuffer::default(),
                 blocks_together: 1,
                 shrinking: None,
+                die_by_die: None,
                 geometry: Geometry::with_spare(200, 16, 0.15).unwrap(),
                 frontier: Frontier::Pool { low: 2 },
                 placement: PlacementSpec::default(),

@@ -19,6 +19,7 @@ fn layout(geometry: Geometry, fill: Fill) -> Layout {
         buffer: flashgc_ftl::PageBuffer::default(),
         blocks_together: 1,
         shrinking: None,
+        die_by_die: None,
         geometry,
         frontier,
         placement,

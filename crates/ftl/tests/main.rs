@@ -5,6 +5,7 @@ mod allocation;
 mod combinations;
 mod conformance;
 mod contents;
+mod copy_order;
 mod dftl;
 mod dftl_reference;
 mod endurance;

@@ -89,6 +89,7 @@ impl Case {
             buffer: flashgc_ftl::PageBuffer::default(),
             blocks_together: 1,
             shrinking: None,
+            die_by_die: None,
             allocation: Allocation::default(),
             levelling: self
                 .levelling

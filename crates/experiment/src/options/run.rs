@@ -5,8 +5,8 @@ use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
 use flashgc_ftl::{
-    Allocation, BadBlocks, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping, Members,
-    PageBuffer, PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
+    Allocation, BadBlocks, CopyOrder, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping,
+    Members, PageBuffer, PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
@@ -110,6 +110,13 @@ super::holder! {
              dies=N,planes=N.",
             drive(Kind::Spec).stored().metavar("SPEC").example("dies=16,planes=4").several()
                 .words(superblock_words).checked(|_, text| parse_superblock(text).map(drop));
+        #[serde(skip_serializing_if = "is_written")]
+        copy_order: String => "written",
+            "Order in which a collection copies the valid pages of a superblock: {words}. With written, pages go \
+             in the order in which they were written. With die, all those of one die go first, then those of the \
+             next. That tears data apart that were written in sequence, so amplification is higher.",
+            drive(Kind::Text).stored().example("die").several().words(|| CopyOrder::NAMES.to_vec())
+                .checked(|_, text| CopyOrder::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_page_alone")]
         program: String => "page",
             "Pages that are programmed together: {words}. With one-shot, the pages of a word line \
@@ -273,6 +280,10 @@ fn is_page(mapping: &str) -> bool {
 /// earlier results do not change.
 fn is_plane(superblock: &str) -> bool {
     superblock == RunConfig::default().superblock
+}
+
+fn is_written(copy_order: &str) -> bool {
+    copy_order == RunConfig::default().copy_order
 }
 
 fn is_retire(bad_blocks: &str) -> bool {

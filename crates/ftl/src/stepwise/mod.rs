@@ -173,9 +173,9 @@ pub trait Stepwise: Layer {
     /// of all planes at its place that have a live unit; otherwise its page.
     fn units_to_read(&self, ppn: u32) -> u32;
 
-    /// The first unit of the next flash page of the victim of `plane` that has a valid unit, from offset
-    /// `from` of the victim on. `None` if there is none.
-    fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<u32>;
+    /// The first unit of the next flash page of the victim of `plane` that has a valid unit, from place `from`
+    /// in the order of copies on, and the place behind it. `None` if there is none.
+    fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<(u32, u32)>;
 
     /// The position of the page at `ppn` in its flash page, from 0.
     fn unit_in_page(&self, ppn: u32) -> u32;

@@ -485,11 +485,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         of_plane * (0..planes).filter(is_wanted).count() as u32
     }
 
-    fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<u32> {
+    fn next_live_page(&self, plane: PlaneId, from: u32) -> Option<(u32, u32)> {
         let block = self.victim(plane)?;
-        let next = self.store.tables.next_live(block, from)?;
+        let PageStore { tables, copy_order, .. } = &self.store;
+        let next = match copy_order {
+            None => tables.next_live(block, from)?,
+            Some(order) => order.next_live(tables, block, from)?.1,
+        };
         let page = self.store.programs_of(block).page(next);
-        Some(self.store.tables.first_ppn(block) + page.start)
+        let behind = copy_order.as_ref().map_or(page.end, |order| order.place(page.end - 1) + 1);
+        Some((tables.first_ppn(block) + page.start, behind))
     }
 
     fn smaller(&self, block: BlockId) -> Option<&Smaller> {
@@ -550,16 +555,22 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
     }
 
     fn next_move(&mut self, plane: PlaneId) -> Option<Move> {
-        let PageStore { tables, planes, gathering, buffer, wear, .. } = &mut self.store;
+        let PageStore { tables, planes, gathering, buffer, wear, copy_order, .. } = &mut self.store;
         let plane_state = &mut planes[plane as usize];
         let under_way = plane_state.under_way.as_mut()?;
         let block = plane_state.first_block + under_way.block;
         let steps = &mut under_way.steps;
         let first = tables.first_ppn(block);
         let reverse = tables.pages_of(block);
-        let offset = match steps.preferred.take().filter(|&ppn| tables.is_live(ppn)) {
-            Some(ppn) => ppn - first,
-            None => {
+        let preferred = steps.preferred.take().filter(|&ppn| tables.is_live(ppn));
+        let offset = match (preferred, copy_order) {
+            (Some(ppn), _) => ppn - first,
+            (None, Some(order)) => {
+                let (place, offset) = order.next_live(tables, block, steps.next)?;
+                steps.next = place;
+                offset
+            }
+            (None, None) => {
                 let next_live = tables.next_live(block, steps.next)?;
                 steps.next = next_live;
                 if next_live >= steps.fetched {

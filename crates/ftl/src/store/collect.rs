@@ -135,7 +135,7 @@ impl<P: VictimPolicy> PageStore<P> {
     }
 
     /// Takes the valid pages from the victim `block` of `plane`, and puts them at the front of
-    /// `pages`, in page order. Returns their number, and whether any of them is a zombie. The pages
+    /// `pages`, in the order of copies. Returns their number, and whether any of them is a zombie. The pages
     /// have no place until they are set down.
     pub(crate) fn lift(
         &mut self,
@@ -147,7 +147,10 @@ impl<P: VictimPolicy> PageStore<P> {
         let plane_state = &mut self.planes[plane as usize];
         let block_of_drive = plane_state.first_block + block;
         self.tables.prefetch_block(block_of_drive);
-        let count = self.tables.take_live(block_of_drive, pages);
+        let count = match &self.copy_order {
+            None => self.tables.take_live(block_of_drive, pages),
+            Some(order) => order.take_live(&mut self.tables, block_of_drive, pages),
+        };
         debug_assert_eq!(
             count,
             plane_state.blocks.live(block) as usize,

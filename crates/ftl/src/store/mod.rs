@@ -12,6 +12,7 @@ mod audit;
 mod buffer;
 mod collect;
 mod contents;
+mod die_by_die;
 mod fill;
 mod folds;
 mod gather;
@@ -26,6 +27,7 @@ mod zombies;
 
 pub(crate) use buffer::{Gathering, programs_of};
 pub use contents::{Contents, OpenBlock};
+use die_by_die::DieByDie;
 pub use plane::Move;
 pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
@@ -84,6 +86,9 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     /// Changes of the places of pages since they were last drained; `None` while nobody follows
     /// them.
     pub(crate) changes: Option<Vec<Change>>,
+    /// The order of copies; `None` if pages are copied as they were written.
+    #[snapshot(skip)]
+    pub(crate) copy_order: Option<DieByDie>,
     /// Bytes of memory of the whole store.
     #[snapshot(skip)]
     pub(crate) bytes: u64,
@@ -108,7 +113,9 @@ impl Asks {
 fn shared_bytes(layout: &Layout, for_zombies: bool) -> u64 {
     let keeps_zombies = for_zombies || layout.placement.asks_for_zombies();
     let zombies = if keeps_zombies { zombies::bytes(&layout.geometry) } else { 0 };
-    Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies
+    let copies =
+        layout.die_by_die.map_or(0, |_| DieByDie::bytes(layout.geometry.pages_per_block()));
+    Tables::bytes(&layout.geometry) + Sorting::bytes(layout) + zombies + copies
 }
 
 /// Bytes of a plane of `blocks` blocks with `pages` logical pages, without its policy.
@@ -229,6 +236,9 @@ impl<P: VictimPolicy> PageStore<P> {
             wear: layout.lifespan.map(|lifespan| Wear::new(lifespan, planes, &promised)),
             zombies: keeps_zombies.then(ZombieCounts::default),
             changes: None,
+            copy_order: layout.die_by_die.map(|members| {
+                DieByDie::new(members, &layout.buffer.programs(), geometry.pages_per_block())
+            }),
             bytes,
         };
         store.fill(planes);

@@ -100,7 +100,8 @@ pub(crate) struct UnderWay {
 /// The progress of a collection that moves its pages one by one.
 #[derive(Default, Value)]
 pub(crate) struct Steps {
-    /// The offset below which every valid page has been moved, except the page that is being moved.
+    /// The place in the order of copies below which every valid page has been moved, except the page that is
+    /// being moved.
     pub(crate) next: u32,
     /// The ppn of the page to move next, out of order.
     pub(crate) preferred: Option<u32>,

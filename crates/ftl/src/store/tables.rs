@@ -152,6 +152,13 @@ impl Tables {
         prefetch(&self.live, (self.first_ppn(block) >> 6) as usize);
     }
 
+    /// Takes all live pages from `block`.
+    pub(crate) fn take_all(&mut self, block: BlockId) {
+        let b = self.geometry.pages_per_block() as usize;
+        let first = self.first_ppn(block) as usize;
+        for_words(first, b, |word, mask| self.live[word] &= !mask);
+    }
+
     /// Takes the live pages from `block`, and puts them at the front of `pages`, in page order.
     /// Returns their number. `pages` has [`room_for_a_block`] entries.
     pub(crate) fn take_live(&mut self, block: BlockId, pages: &mut [u32]) -> usize {

@@ -45,6 +45,8 @@ pub struct Reference {
     pub life: Life,
     /// The blocks of superblocks that go on without their bad ones.
     pub shrinking: Option<Shrinking>,
+    /// The die of each page of a superblock, if a collection copies those of one die after the other.
+    pub dies: Option<Vec<u32>>,
     pub levelling: Option<Levelling>,
     pub host: Option<usize>,
     pub copies: Option<usize>,
@@ -155,6 +157,7 @@ impl Reference {
             erases: vec![0; n],
             life: Life::default(),
             shrinking: None,
+            dies: None,
             levelling: None,
             host: None,
             copies: None,
@@ -326,6 +329,9 @@ impl Reference {
     /// Empties and erases `victim`.
     fn collect(&mut self, victim: usize) -> Vec<u32> {
         let (mut pages, lost) = (self.valid(victim), self.lost(victim));
+        if let Some(dies) = &self.dies {
+            pages.sort_by_key(|page| dies[self.map[page].1]);
+        }
         self.victims.push((victim, pages.len()));
         self.closed.retain(|&block| block != victim);
         // An erase of an erased block does not wear it.

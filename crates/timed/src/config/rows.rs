@@ -92,11 +92,6 @@ impl<'a> Places<'a> {
         row * self.rows.pages_per_program
     }
 
-    /// Returns the offset behind the flash page that has the unit at `offset`.
-    pub fn page_behind(&self, offset: u32) -> u32 {
-        self.units_of_page(offset).end
-    }
-
     /// Returns the number of the flash page, among those that are programmed together, that has the unit at
     /// `offset`.
     fn page_in_program(&self, offset: u32) -> u32 {
@@ -264,7 +259,6 @@ mod tests {
             [0, 35, 36, 39, 44, 45].map(|offset| rows.of(None).page(offset)),
             [0, 2, 0, 1, 2, 3]
         );
-        assert_eq!([3, 4, 36, 38].map(|offset| rows.of(None).page_behind(offset)), [4, 8, 39, 39]);
         // The second pages of the row: of the other dies, and of the other planes of its own.
         let others = [(1, 4), (2, 16), (3, 28), (0, 39)];
         assert_eq!(rows.of(None).others_of_stripe(40).collect::<Vec<_>>(), others);

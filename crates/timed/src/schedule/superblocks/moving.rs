@@ -1,5 +1,5 @@
 //! Collections of superblocks over several dies. The valid pages of the victim are read ahead, several
-//! at a time, and get their new places in the order of the victim's pages, as on a drive without a
+//! at a time, and get their new places in the order of copies, as on a drive without a
 //! clock. Then the collection is over for the map, and every die erases its block after its copies. No
 //! die programs a block before it has erased it. Without power protection, all copies are programmed
 //! before the first erase.
@@ -23,10 +23,10 @@ const PROGRAMS_AHEAD: u32 = 4;
 /// The progress of the collection of a plane of the map.
 #[derive(Clone, Debug, Default, Value)]
 pub(super) struct Relocation {
-    /// The flash pages that are to be read or are read, in the order of the victim, by the place of
+    /// The flash pages that are to be read or are read, in the order of copies, by the place of
     /// their first unit; `true` if the page is read.
     ahead: VecDeque<(u32, bool)>,
-    /// The offset in the victim from which the next page to read is searched.
+    /// The place in the order of copies from which the next page to read is searched.
     next: u32,
     /// The page that gets its new place next, if it is known.
     moving: Option<Move>,
@@ -104,14 +104,14 @@ impl Scheduler {
         let most = (PROGRAMS_AHEAD * pages * rows.dies_together()) as usize;
         while superblocks.moving[plane as usize].ahead.len() < most {
             let next = superblocks.moving[plane as usize].next;
-            let Some(page) = shared.map.next_live_page(plane, next) else { return };
+            let Some((page, behind)) = shared.map.next_live_page(plane, next) else { return };
             let (block, offset) = shared.map.geometry().place_of(page);
             let places = rows.of(shared.map.smaller(block));
             let die = rows.die(plane, places.member(offset));
             let at_hand = superblocks.holds(&*shared.map, page);
             let relocation = &mut superblocks.moving[plane as usize];
             relocation.ahead.push_back((page, at_hand));
-            relocation.next = places.page_behind(offset);
+            relocation.next = behind;
             if at_hand {
                 continue; // its program is not over, so the data are in the buffer
             }
