@@ -184,6 +184,7 @@ docs: $(MODULE) ## write the reference, the outputs and the figures in the docum
 	$(BIN)/python docs/figures/compare.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/placement.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/gaps.py
+	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/sprandom.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/realtime.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/plots.py
 	PYTHONPATH=scripts/docs $(BIN)/python docs/figures/doors.py

@@ -4,8 +4,8 @@
 
 writes the table below each ``<!-- table: NAME -->`` again, from the files in ``docs/results``. A
 table that ``TABLES`` does not name is a copy of ``NAME.csv``. The others are computed from files
-that ``flashgc reproduce CLAIM --out DIR`` writes to ``DIR/tables``, and by ``trace_tables.py`` and
-``gap_tables.py``. The tests fail if a document shows another table.
+that ``flashgc reproduce CLAIM --out DIR`` writes to ``DIR/tables``, and by ``trace_tables.py``,
+``gap_tables.py`` and ``sprandom_tables.py``. The tests fail if a document shows another table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import gap_tables
+import sprandom_tables
 import trace_tables
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -100,12 +101,25 @@ def placed(table: Callable[[trace_tables.Cells], list[Sequence[str]]]) -> list[S
     return table(trace_tables.cells(RESULTS / trace_tables.FILE))
 
 
+def after_fills(
+    table: Callable[[sprandom_tables.Rows], list[Sequence[str]]],
+) -> list[Sequence[str]]:
+    """A table of every policy after three fills."""
+    return table(sprandom_tables.rows(RESULTS / sprandom_tables.FILE))
+
+
 TABLES: Mapping[str, Callable[[], list[Sequence[str]]]] = {
     "bsgc-migrations": migrations,
     "gap-traces": lambda: gap_tables.endings(RESULTS / gap_tables.FILE),
     "placement-ranking": lambda: placed(trace_tables.stability),
     "placement-schemes": lambda: placed(trace_tables.schemes),
     "placement-workloads": lambda: placed(trace_tables.workloads),
+    "sprandom-7": lambda: after_fills(lambda rows: sprandom_tables.lengths(rows, "7%")),
+    "sprandom-15": lambda: after_fills(lambda rows: sprandom_tables.lengths(rows, "15%")),
+    "sprandom-28": lambda: after_fills(lambda rows: sprandom_tables.lengths(rows, "28%")),
+    "sprandom-first": lambda: after_fills(sprandom_tables.first),
+    "sprandom-fio": lambda: after_fills(lambda rows: sprandom_tables.by_fio(rows, "15%")),
+    "sprandom-summary": lambda: after_fills(sprandom_tables.summary),
     "zombie-statements": statements,
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 import flashgc
 import gap_tables
+import sprandom_tables
 import tables
 import trace_tables
 from conftest import ROOT
@@ -145,6 +146,7 @@ def test_kendall_tau_of_small_rankings(one: list[float], other: list[float], tau
     [
         ("placement", lambda: trace_tables.cells(RESULTS / trace_tables.FILE)),
         ("gaps", lambda: gap_tables.gaps(RESULTS / gap_tables.FILE)),
+        ("sprandom", lambda: sprandom_tables.rows(RESULTS / sprandom_tables.FILE)),
         ("realtime", lambda: kept(RESULTS / "realtime.postgres.csv")),
     ],
 )

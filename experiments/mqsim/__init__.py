@@ -1,0 +1,1 @@
+"""Runs MQSim and this drive on the same writes."""
