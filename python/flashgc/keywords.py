@@ -43,8 +43,9 @@ class Keywords(TypedDict, total=False):
 
     request_size: int | str | None
     """Size of each request of a generator: a divisor or a multiple of mapping_unit. A request
-    starts at a multiple of its size. A write smaller than a mapping unit reads the unit, merges the
-    data and programs the whole unit. For example 4KiB. [default: the mapping unit]
+    starts at a multiple of its size. A generator with size= has its own. A write smaller than a
+    mapping unit reads the unit, merges the data and programs the whole unit. For example 4KiB.
+    [default: the mapping unit]
     """
     flush_every: int | str | None
     """The host sends a flush command after this many writes of a mapping unit. Needs

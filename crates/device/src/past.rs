@@ -129,7 +129,8 @@ pub fn age(
         return Err(invalid(text.into()));
     }
     let layout = &settings.layout;
-    let mut workload = writes.open(pages, seed).map_err(|error| invalid(error.to_string()))?;
+    let workload = writes.open_sized(pages, PAGE as u32, PAGE as u32, seed);
+    let mut workload = workload.map_err(|error| invalid(error.to_string()))?;
     let reach = Reach::beyond(layout.placement.remembers(&layout.geometry));
     let course = Preparation::new(pages);
     Past { drive, reach, pages, course, is_over }.live(workload.as_mut(), until)

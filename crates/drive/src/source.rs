@@ -36,8 +36,13 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Returns the generator or mixture that makes the workload, or `None` if none does.
+    fn generator(&self) -> Option<&GeneratorSpec> {
+        None
+    }
+
     /// Checks that the workload can have requests of the size that `space` gives, which is not the
-    /// page size.
+    /// page size, or of the sizes that a generator gives.
     ///
     /// # Errors
     /// A workload with sizes of its own; a size that does not fit the pages.
@@ -139,12 +144,29 @@ impl Source for GeneratorSpec {
         self.to_string()
     }
 
+    fn generator(&self) -> Option<&GeneratorSpec> {
+        Some(self)
+    }
+
+    fn commands(&self, requests: u64, space: &Space) -> Result<u64, SpecError> {
+        match self.pages_of_each(space.page_size, space.request_size) {
+            Some(pages) => Ok(requests.saturating_mul(pages.into())),
+            None => Err(SpecError::new(
+                format!(
+                    "a length in requests does not go with '{self}': without a clock a run is long as its \
+                     page commands, and its requests differ in their number of pages",
+                ),
+                "a length in writes or drive writes, or a drive with a clock",
+            )),
+        }
+    }
+
     fn fixed_pages(&self, _: u32) -> Option<u32> {
         GeneratorSpec::fixed_pages(self)
     }
 
     fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
-        self.slots(space.logical_pages, space.page_size, space.request_size).map(drop)
+        self.check_sizes(space.logical_pages, space.page_size, space.request_size)
     }
 
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
@@ -373,6 +395,13 @@ impl Source for TimedSource {
             Requests::Pages(spec) => spec.to_string(),
             Requests::DiskSim(disksim) => disksim.to_string(),
             Requests::Trace(_) | Requests::Live(_) => self.name.clone(),
+        }
+    }
+
+    fn generator(&self) -> Option<&GeneratorSpec> {
+        match &self.requests {
+            Requests::Pages(spec) => Some(spec),
+            Requests::DiskSim(_) | Requests::Trace(_) | Requests::Live(_) => None,
         }
     }
 

@@ -157,25 +157,35 @@ pub(crate) fn check_requests(
     geometry: &Geometry,
     source: &dyn Source,
 ) -> Result<(), SpecError> {
-    if let Some(size) = config.request_size.filter(|&size| size != config.unit()) {
-        let page_size = config.unit();
+    let page_size = config.unit();
+    let size = config.request_size.filter(|&size| size != page_size);
+    let sizes = source.generator().filter(|generator| generator.has_sizes());
+    if size.is_some() || sizes.is_some() {
         source.check_request_size(&config.space(geometry.logical_pages()))?;
+        let cuts = match sizes {
+            Some(generator) => generator.cuts_pages(page_size, size.unwrap_or(page_size)),
+            None => size.is_some_and(|size| size < page_size),
+        };
         let caches =
             [("host_cache", config.host.is_some()), ("vm_page_cache", config.swap.is_some())];
-        if let Some((cache, _)) = caches.iter().find(|(_, given)| *given && size < page_size) {
+        if let Some((cache, _)) = caches.iter().find(|(_, given)| *given && cuts) {
+            let (what, remedy) = match (sizes, size) {
+                (None, Some(size)) => (
+                    format!("{} {}", subject("request_size"), bytes(size)),
+                    choice("request_size", bytes(page_size)),
+                ),
+                _ => (
+                    format!("{} with requests of parts of units", subject("workload")),
+                    "whole units in size= and align=".to_string(),
+                ),
+            };
             return Err(SpecError::new(
                 format!(
-                    "{} {} does not go with {}, which writes whole mapping units of {}",
-                    subject("request_size"),
-                    bytes(size),
+                    "{what} does not go with {}, which writes whole mapping units of {}",
                     option(cache),
                     bytes(page_size)
                 ),
-                format!(
-                    "{}, or leave {} out",
-                    choice("request_size", bytes(page_size)),
-                    option(cache)
-                ),
+                format!("{remedy}, or leave {} out", option(cache)),
             ));
         }
     }

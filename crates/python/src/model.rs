@@ -381,6 +381,10 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
         let hint = "leave out from= and to=: the models write all of the drive";
         return Err(wrong(format!("found '{text}', expected writes to all pages"), hint));
     }
+    if whole.has_sizes() {
+        let hint = "leave out size= and align=: the models write whole pages";
+        return Err(wrong(format!("found '{text}', expected writes of single pages"), hint));
+    }
     if info.name == "classes" && params.integer("burst") > 1 {
         let hint = "leave out burst=: flashgc run simulates it";
         return Err(wrong(format!("found '{text}', expected independent writes"), hint));

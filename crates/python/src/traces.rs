@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use flashgc_base::naming;
 use flashgc_base::spec::SpecError;
 use flashgc_experiment::options::TraceConfig;
-use flashgc_workload::Batch;
-use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::generate::{Extents, GeneratorSpec};
 use flashgc_workload::trace::layout::{self, Shipped};
 use flashgc_workload::trace::{
     self, ConvertOptions, Declared, DeviceNumbers, Fault, Fields, OnBadLine, OutputFormat,
     PagesOptions, Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder,
     TraceError, TraceReader, TraceWriter, format,
 };
+use flashgc_workload::{Batch, Workload, WorkloadError};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -274,7 +274,49 @@ pub(crate) fn trace_record(
     }
 }
 
-/// Writes a trace of `requests` page commands that the generator `workload` makes on `pages`
+/// The requests of a generator: those with sizes, or page commands.
+enum Drawn {
+    Extents(Box<Extents>),
+    Pages { source: Box<dyn Workload>, batch: Box<Batch>, page_size: u32 },
+}
+
+impl Drawn {
+    fn open(
+        spec: &GeneratorSpec,
+        pages: u32,
+        page_size: u32,
+        seed: u64,
+    ) -> Result<Self, SpecError> {
+        if spec.has_sizes() {
+            let extents = spec.open_extents(pages, page_size, page_size, seed)?;
+            return Ok(Self::Extents(Box::new(extents)));
+        }
+        let source = spec.open(pages, seed)?;
+        Ok(Self::Pages { source, batch: Box::default(), page_size })
+    }
+
+    /// Replaces the content of `block` with the next requests, at most `limit` of them.
+    fn fill(&mut self, block: &mut Vec<Request>, limit: usize) -> Result<(), WorkloadError> {
+        block.clear();
+        match self {
+            Self::Extents(extents) => block.extend((0..limit).map(|_| extents.next_request())),
+            Self::Pages { source, batch, page_size } => {
+                source.fill(batch, limit)?;
+                let size = u64::from(*page_size);
+                block.extend(batch.pages.iter().enumerate().map(|(index, &page)| Request {
+                    offset: (u64::from(page) * size) as i64,
+                    size,
+                    op: batch.op(index),
+                    stream: batch.stream(index),
+                    ..Request::default()
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a trace of `requests` requests that the generator `workload` makes on `pages`
 /// logical pages, one every `interval_ns`. The file's name chooses the format.
 #[pyfunction]
 #[pyo3(signature = (workload, output, control, pages, requests, page_size=4096, interval_ns=1000,
@@ -295,9 +337,9 @@ pub(crate) fn trace_synth(
 ) -> PyResult<()> {
     let mut watch = Watch::new(control, poll).named(places.unwrap_or_default().0);
     let refused = |error: SpecError| errors::config(error.said(&watch.names));
-    let spec = GeneratorSpec::parse(workload).map_err(refused)?;
+    let spec = GeneratorSpec::parse_any(workload).map_err(refused)?;
     spec.check_page_size(page_size).map_err(refused)?;
-    let mut source = spec.open(pages, seed).map_err(refused)?;
+    let mut source = Drawn::open(&spec, pages, page_size as u32, seed).map_err(refused)?;
     let format = OutputFormat::of(&output).map_err(errors::config)?;
     let written = py.detach(|| -> Result<(), TraceError> {
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
@@ -306,24 +348,17 @@ pub(crate) fn trace_synth(
         let declared =
             Declared { fields: Fields::STREAM.if_any(spec.has_streams()), ..Declared::default() };
         let mut writer = TraceWriter::create_with(&output, Some(format), pages, declared)?;
-        let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
+        let (mut block, mut done) = (Vec::new(), 0u64);
         while done < requests {
             let limit = (requests - done).min(Batch::DEFAULT_LEN as u64) as usize;
-            source.fill(&mut batch, limit).map_err(|error| fault(error.to_string()))?;
-            block.clear();
-            for (index, &page) in batch.pages.iter().enumerate() {
-                let time = (done + index as u64).checked_mul(interval_ns);
-                block.push(Request {
-                    time_ns: time.ok_or_else(|| fault("the trace is too long in time".into()))?,
-                    offset: (u64::from(page) * page_size) as i64,
-                    size: page_size,
-                    op: batch.op(index),
-                    stream: batch.stream(index),
-                    ..Request::default()
-                });
+            source.fill(&mut block, limit).map_err(|error| fault(error.to_string()))?;
+            for (index, request) in (done..).zip(&mut block) {
+                let time = index.checked_mul(interval_ns);
+                request.time_ns =
+                    time.ok_or_else(|| fault("the trace is too long in time".into()))?;
             }
             writer.write(&block)?;
-            done += batch.pages.len() as u64;
+            done += block.len() as u64;
             watch.look();
             if control.cancelled() {
                 return Err(TraceError::new(&output, Fault::Cancelled, "stopped"));

@@ -4,6 +4,7 @@ mod flushing;
 mod generate;
 mod generate_common;
 mod generate_distributions;
+mod generate_extents;
 mod generate_frequency;
 mod generate_phases;
 mod generate_sized;

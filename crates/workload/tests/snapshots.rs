@@ -63,6 +63,7 @@ fn every_generator_and_mixture_goes_on_alike() {
         "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",
         "uniform:read=0.4,stream=3,from=0.2",
         "0.5*sequential:to=0.3,stream=0 + 0.5*zipf:from=0.3,stream=1",
+        "0.3*sequential:size=1KiB:1/64KiB:1,trim=0.1 + 0.7*uniform:size=3KiB-30KiB,read=0.2",
     ]
     .map(str::to_string)
     .to_vec();
@@ -87,7 +88,8 @@ fn every_generator_and_mixture_goes_on_alike() {
             let make = || {
                 let spec = spec(&text);
                 let pages = spec.fixed_pages().unwrap_or(5000);
-                spec.open(pages, seed).unwrap_or_else(|error| panic!("{text}: {error}"))
+                spec.open_sized(pages, 4096, 4096, seed)
+                    .unwrap_or_else(|error| panic!("{text}: {error}"))
             };
             goes_on(&text, seed, &mut *make(), &mut *make());
         }

@@ -52,7 +52,15 @@ def _reading(*paths: str) -> Callable[[F], F]:
     return decorate
 
 
-@command(cls=Suggesting, settings={"lazy": {"record": "flashgc.command.record:record"}})
+@command(
+    cls=Suggesting,
+    settings={
+        "lazy": {
+            "from-fio": "flashgc.command.from_fio:from_fio",
+            "record": "flashgc.command.record:record",
+        }
+    },
+)
 def trace() -> None:
     """Look at, convert, make and record traces."""
 

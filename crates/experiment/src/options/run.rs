@@ -224,8 +224,9 @@ super::holder! {
         #[serde(skip_serializing_if = "Option::is_none")]
         request_size: Option<u32> => "the mapping unit",
             "Size of each request of a generator: a divisor or a multiple of {mapping_unit}. A \
-             request starts at a multiple of its size. A write smaller than a mapping unit reads \
-             the unit, merges the data and programs the whole unit.",
+             request starts at a multiple of its size. A generator with size= has its own. A write \
+             smaller than a mapping unit reads the unit, merges the data and programs the whole \
+             unit.",
             workload(Kind::Size).example("4KiB").unit("B").range(1, u32::MAX as u64);
         #[serde(skip_serializing_if = "Option::is_none")]
         flush_every: Option<u64> => "",

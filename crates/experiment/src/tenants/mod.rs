@@ -108,10 +108,14 @@ fn check_fits(
             hint,
         ));
     }
-    if let (Some(request_size), Requests::Pages(generator)) = (spec.request_size, requests) {
+    if let Requests::Pages(generator) = requests {
         let named =
             |error: SpecError| SpecError::new(format!("{tenant}: {}", error.message), error.hint);
-        generator.slots(has, space.page_size, request_size).map_err(named)?;
+        let size = spec.request_size;
+        if size.is_some() || generator.has_sizes() {
+            let size = size.unwrap_or(space.page_size);
+            generator.check_sizes(has, space.page_size, size).map_err(named)?;
+        }
     } else if spec.request_size.is_some() {
         return Err(SpecError::new(
             format!(

@@ -35,7 +35,9 @@ use super::bulk::Bulk;
 use super::class::Class;
 use super::proportions::{PAGES, Proportions, SHARES};
 use super::scatter::Runs;
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const SCATTER: Param = Param::word("scatter", &["yes", "no"], Some("yes"))
     .help("yes: the classes are scattered over the drive; no: they lie one after the other");
@@ -46,13 +48,13 @@ const BURST: Param = Param::integer("burst", (1, u32::MAX as u64), Some("1"))
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "classes",
-    params: &[PAGES, SHARES, SCATTER, RUN, BURST, READ, TRIM, STREAM, FROM, TO],
+    params: &[PAGES, SHARES, SCATTER, RUN, BURST, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("classes.rs"),
     plan: |params| Ok(Arc::new(Classes::new(params)?)),
 };
 
 #[derive(Debug)]
-struct Classes {
+pub(super) struct Classes {
     classes: Proportions,
     scatter: bool,
     run: u32,
@@ -60,6 +62,11 @@ struct Classes {
 }
 
 impl Classes {
+    /// Makes classes that lie one after the other.
+    pub fn in_order(classes: Proportions) -> Self {
+        Self { classes, scatter: false, run: 1, burst: 1 }
+    }
+
     fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self {
             classes: Proportions::read(params)?,

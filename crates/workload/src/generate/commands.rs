@@ -53,8 +53,9 @@ pub(super) struct Commands {
     used: usize,
 }
 
+/// The parts of a workload with the draws that choose among them.
 #[derive(State)]
-struct Source {
+pub(super) struct Source {
     #[snapshot(state)]
     parts: Vec<Running>,
     #[snapshot(state)]
@@ -100,6 +101,20 @@ impl Commands {
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let writes_only = parts.iter().all(Part::only_writes);
         let has_streams = parts.iter().any(|part| part.stream != NO_STREAM);
+        Self {
+            source: Source::new(parts, choices),
+            writes_only,
+            pages: Box::new([0; BLOCK]),
+            ops: Box::new([Op::Write; BLOCK]),
+            streams: vec![NO_STREAM; if has_streams { BLOCK } else { 0 }].into(),
+            used: BLOCK,
+        }
+    }
+}
+
+impl Source {
+    /// Makes the source of `parts`, like [`Commands::new`].
+    pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let mut weight = 0.0;
         let mut parts: Vec<Running> = parts
             .into_iter()
@@ -118,18 +133,17 @@ impl Commands {
             .collect();
         // The sum of the weights is 1 except for rounding errors.
         parts.last_mut().expect("a part").part_below = 1 << 32;
-        Self {
-            source: Source { parts, choices },
-            writes_only,
-            pages: Box::new([0; BLOCK]),
-            ops: Box::new([Op::Write; BLOCK]),
-            streams: vec![NO_STREAM; if has_streams { BLOCK } else { 0 }].into(),
-            used: BLOCK,
-        }
+        Self { parts, choices }
     }
-}
 
-impl Source {
+    /// Draws one command: returns the number of its part, its page, its operation and its stream.
+    pub fn one(&mut self) -> (usize, u32, Op, StreamId) {
+        let word = self.choices.next();
+        let number = chosen(&self.parts, word);
+        let part = &mut self.parts[number];
+        (number, part.next(), part.op(word), part.stream)
+    }
+
     /// Makes the next block of pages. Also fills `ops` and `streams` if they are given.
     fn block(
         &mut self,
@@ -176,12 +190,18 @@ impl Source {
 
 #[inline(always)]
 fn choose(parts: &mut [Running], word: u64) -> &mut Running {
+    let number = chosen(parts, word);
+    &mut parts[number]
+}
+
+/// Returns the number of the part that the low half of `word` chooses.
+#[inline(always)]
+fn chosen(parts: &[Running], word: u64) -> usize {
     let low = word & u64::from(u32::MAX);
     // The code counts the bounds at or below the word instead of searching them, because a
     // processor could not predict the end of a search. The bounds ascend, and the last one is above
     // every word.
-    let chosen: usize = parts.iter().map(|part| usize::from(low >= part.part_below)).sum();
-    &mut parts[chosen]
+    parts.iter().map(|part| usize::from(low >= part.part_below)).sum()
 }
 
 /// Checks that a restored state has used no more commands than a block has.

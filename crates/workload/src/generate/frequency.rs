@@ -27,7 +27,9 @@ use flashgc_base::spec::{Param, SpecError, count};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 use crate::trace::{Fault, Input, Place, TraceError, quote};
 
 const PATH: Param = Param::text("path", None)
@@ -35,7 +37,7 @@ const PATH: Param = Param::text("path", None)
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "frequency",
-    params: &[PATH, READ, TRIM, STREAM, FROM, TO],
+    params: &[PATH, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("frequency.rs"),
     plan: |params| {
         let requests = read_table(Path::new(params.text("path"))).map_err(|mut error| {

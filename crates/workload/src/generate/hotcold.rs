@@ -22,14 +22,16 @@ use std::sync::Arc;
 
 use flashgc_base::spec::{Param, SpecError};
 
-use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
+use super::{
+    ALIGN, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM, two_class,
+};
 
 const F: Param = Param::share("f", Some("0.2")).help("share of the pages that are hot");
 const R: Param = Param::share("r", Some("0.8")).help("share of the commands that go to hot pages");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "hotcold",
-    params: &[F, R, READ, TRIM, STREAM, FROM, TO],
+    params: &[F, R, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("hotcold.rs"),
     plan: |params| Ok(Arc::new(HotCold { f: params.real("f"), r: params.real("r") })),
 };

@@ -22,9 +22,11 @@
 
 mod alias;
 mod bulk;
+mod bytes;
 mod class;
 mod classes;
 mod commands;
+mod extents;
 mod frequency;
 mod hotcold;
 mod normal;
@@ -34,6 +36,7 @@ mod proportions;
 mod scatter;
 mod sequential;
 mod sized;
+mod sizes;
 mod skew;
 mod spec;
 mod tpcc;
@@ -41,6 +44,7 @@ mod two_class;
 mod uniform;
 mod windows;
 mod zipf;
+mod zoned;
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +56,9 @@ use flashgc_base::spec::{Param, Params, SpecError, header, summary};
 use crate::Op;
 
 use place::{FROM, STREAM, TO};
+use sizes::{ALIGN, SIZE};
 
+pub use extents::Extents;
 pub(crate) use sized::leave_out_trims;
 pub use spec::GeneratorSpec;
 
@@ -61,6 +67,7 @@ static GENERATORS: &[GeneratorInfo] = &[
     uniform::INFO,
     hotcold::INFO,
     classes::INFO,
+    zoned::INFO,
     zipf::INFO,
     skew::INFO,
     normal::INFO,
@@ -81,8 +88,8 @@ pub fn generators() -> &'static [GeneratorInfo] {
 pub struct GeneratorInfo {
     /// The name that users type.
     pub name: &'static str,
-    /// The parameters of the generator, the common ones included: `stream`, `from` and `to`, and
-    /// `read` and `trim` unless it [decides the operations].
+    /// The parameters of the generator, the common ones included: `stream`, `from`, `to`, `size`
+    /// and `align`, and `read` and `trim` unless it [decides the operations].
     ///
     /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
@@ -137,6 +144,15 @@ trait Generator: fmt::Debug + Send + Sync {
     /// Returns the size of a page in bytes if the generator needs a certain one.
     fn page_size(&self) -> Option<f64> {
         None
+    }
+
+    /// Returns `true` if each request of a certain size begins where the last one ended, so that
+    /// the pages need not be drawn.
+    ///
+    /// # Errors
+    /// Parameters that say otherwise.
+    fn follows(&self) -> Result<bool, SpecError> {
+        Ok(false)
     }
 
     /// Opens the generator over logical pages `0..pages`, where `pages` is at least 1.

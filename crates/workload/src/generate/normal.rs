@@ -29,14 +29,16 @@ use flashgc_base::spec::{Param, SpecError};
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::uniform::Uniform;
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const HOT: Param = Param::real("hot", (0.000_001, 0.5), Some("0.15"))
     .help("central fraction of the pages that gets the share 1-hot of the commands");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "normal",
-    params: &[HOT, READ, TRIM, STREAM, FROM, TO],
+    params: &[HOT, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("normal.rs"),
     plan: |params| Ok(Arc::new(Normal { hot: params.real("hot") })),
 };

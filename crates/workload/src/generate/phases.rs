@@ -30,7 +30,9 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, SpecError};
 
 use super::zipf::Zipf;
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const SET: Param =
     Param::share("set", Some("0.05")).help("share of the pages that are in the working set");
@@ -43,7 +45,7 @@ const THETA: Param = Param::real("theta", (0.0, f64::INFINITY), Some("0.8"))
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "phases",
-    params: &[SET, LENGTH, KEEP, THETA, READ, TRIM, STREAM, FROM, TO],
+    params: &[SET, LENGTH, KEEP, THETA, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("phases.rs"),
     plan: |params| {
         Ok(Arc::new(Phases {

@@ -7,7 +7,7 @@ use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use super::{BLOCK, Blocks};
+use super::{ALIGN, BLOCK, Blocks, SIZE};
 use crate::Op;
 
 /// The stream of a generator's writes.
@@ -34,7 +34,7 @@ pub(super) struct Place {
 impl Place {
     /// The parameters that a spec's text omits if they have their defaults, so that the texts of
     /// older versions do not change.
-    pub const NAMES: [&str; 3] = [STREAM.name, FROM.name, TO.name];
+    pub const NAMES: [&str; 5] = [STREAM.name, FROM.name, TO.name, SIZE.name, ALIGN.name];
 
     /// Reads the place from the parameters. It is an error if the stream is not from 0 to 254, or
     /// if the part ends before it begins.

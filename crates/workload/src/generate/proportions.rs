@@ -36,6 +36,14 @@ impl Proportions {
         Ok(Self { owner: params.owner().to_string(), pages, shares })
     }
 
+    /// Reads as many numbers of pages as of shares, separated by `/`. Returns `None` if a list
+    /// is none of proportions.
+    pub fn of(owner: &str, pages: &str, shares: &str) -> Option<Self> {
+        let (pages, shares) = (numbers(pages)?, numbers(shares)?);
+        assert_eq!(pages.len(), shares.len(), "as many pages as shares");
+        Some(Self { owner: owner.to_string(), pages, shares })
+    }
+
     /// Returns the share of the commands of each class, as proportions.
     pub fn shares(&self) -> &[f64] {
         &self.shares
@@ -68,13 +76,17 @@ impl Proportions {
 }
 
 /// Reads numbers separated by `/`, none of them below 0 and not all of them 0.
-fn proportions(params: &Params, param: &Param) -> Result<Vec<f64>, SpecError> {
-    let (owner, text) = (params.owner(), params.text(param.name));
+fn numbers(text: &str) -> Option<Vec<f64>> {
     let good = |value: &f64| value.is_finite() && *value >= 0.0;
     let parsed: Option<Vec<f64>> =
         text.split('/').map(|part| part.trim().parse().ok().filter(good)).collect();
-    let usable = |parts: &Vec<f64>| parts.iter().sum::<f64>().is_normal();
-    parsed.filter(usable).ok_or_else(|| {
+    parsed.filter(|parts| parts.iter().sum::<f64>().is_normal())
+}
+
+/// Reads the numbers of a parameter.
+fn proportions(params: &Params, param: &Param) -> Result<Vec<f64>, SpecError> {
+    let (owner, text) = (params.owner(), params.text(param.name));
+    numbers(text).ok_or_else(|| {
         let name = param.name;
         SpecError::new(
             format!(

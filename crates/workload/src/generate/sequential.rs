@@ -3,6 +3,9 @@
 //! Command i goes to page (start + i stride) mod U: P(page of command i) = 1, no randomness. If
 //! stride and U have a common divisor g, only every g-th page is touched.
 //!
+//! With `size`, each request begins where the last one ended, or at the next multiple of `align` if
+//! that is given, and the first one again after the end.
+//!
 //! # Cost
 //!
 //! An addition and a comparison a command.
@@ -16,7 +19,9 @@ use std::sync::Arc;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, SpecError};
 
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const START: Param =
     Param::integer("start", (0, u32::MAX as u64), Some("0")).help("first logical page");
@@ -25,7 +30,7 @@ const STRIDE: Param = Param::integer("stride", (1, u32::MAX as u64), Some("1"))
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "sequential",
-    params: &[START, STRIDE, READ, TRIM, STREAM, FROM, TO],
+    params: &[START, STRIDE, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("sequential.rs"),
     plan: |params| {
         Ok(Arc::new(Sequential {
@@ -42,6 +47,20 @@ struct Sequential {
 }
 
 impl Generator for Sequential {
+    fn follows(&self) -> Result<bool, SpecError> {
+        if (self.start, self.stride) == (0, 1) {
+            return Ok(true);
+        }
+        Err(SpecError::new(
+            format!(
+                "sequential: start={} and stride={} do not go with size and align: a request begins where \
+                 the last one ended",
+                self.start, self.stride
+            ),
+            "leave out start and stride; from= moves its first request, and align= leaves gaps",
+        ))
+    }
+
     fn open(&self, pages: u32, _: &Random) -> Result<Box<dyn Blocks>, SpecError> {
         let pages = u64::from(pages);
         if self.start >= pages {

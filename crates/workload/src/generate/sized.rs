@@ -14,7 +14,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use crate::{Batch, Op, Workload, WorkloadError};
 
 /// The largest number of commands in a batch, for any limit.
-const MAX_LEN: usize = 1 << 19;
+pub(super) const MAX_LEN: usize = 1 << 19;
 
 /// The relation of a generator's request size to the page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

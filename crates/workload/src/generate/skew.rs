@@ -22,14 +22,16 @@ use std::sync::Arc;
 use flashgc_base::spec::{Param, SpecError};
 
 use super::uniform::Uniform;
-use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
+use super::{
+    ALIGN, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM, two_class,
+};
 
 const H: Param = Param::real("h", (0.001, 50.0), Some("20"))
     .help("percent of the addresses that get (100-h) percent of the commands");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "skew",
-    params: &[H, READ, TRIM, STREAM, FROM, TO],
+    params: &[H, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("skew.rs"),
     plan: |params| Ok(Arc::new(Skew { h: params.real("h") })),
 };

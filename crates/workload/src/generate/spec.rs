@@ -11,34 +11,37 @@ use flashgc_base::stream::NO_STREAM;
 
 use super::bulk::Bulk;
 use super::commands::{Commands, Part};
+use super::extents::Cut;
 use super::place::{Place, Shifted};
 use super::sized::{Fit, Parts, Several};
+use super::sizes::Asked;
 use super::{Blocks, Generator, Random, bound32, generators};
 use crate::Workload;
 
 /// A generator or a mixture of generators, with all parameters. It can be opened any number of
 /// times.
 ///
-/// Its text (`Display`) has every parameter, except `stream`, `from` and `to` if they have their
-/// defaults. The text parses back to the same workload.
+/// Its text (`Display`) has every parameter, except `stream`, `from`, `to`, `size` and `align` if
+/// they have their defaults. The text parses back to the same workload.
 #[derive(Clone, Debug)]
 pub struct GeneratorSpec {
     /// The parts, at least one. Their weights sum to 1.
-    parts: Vec<Weighted>,
+    pub(super) parts: Vec<Weighted>,
     /// `true` if the text has weights; `1*uniform` keeps its weight.
     mixture: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Weighted {
-    weight: f64,
+pub(super) struct Weighted {
+    pub weight: f64,
     /// The shares of the part's commands that are reads and TRIMs; 0 if the generator chooses the
     /// operations.
-    read: f64,
-    trim: f64,
-    place: Place,
-    params: Params,
-    plan: Arc<dyn Generator>,
+    pub read: f64,
+    pub trim: f64,
+    pub place: Place,
+    pub asked: Asked,
+    pub params: Params,
+    pub plan: Arc<dyn Generator>,
 }
 
 const FORM: &str =
@@ -146,11 +149,18 @@ impl GeneratorSpec {
     }
 
     /// Opens the workload over logical pages `0..logical_pages`. It never ends, and is the same for
-    /// the same seed on every machine.
+    /// the same seed on every machine. Every command is a whole page.
     ///
-    /// It is an error if there are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or
+    /// It is an error if the workload [has sizes](Self::has_sizes), because these need the size of a page;
+    /// if there are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or
     /// too few for the parameters, for example no hot page, or no page of a part of the drive.
     pub fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, SpecError> {
+        if self.has_sizes() {
+            return Err(SpecError::new(
+                format!("'{self}' has requests of bytes, and only whole pages can be drawn here"),
+                "leave out size= and align=",
+            ));
+        }
         self.open_on(logical_pages, Fit::Page, seed)
     }
 
@@ -167,8 +177,7 @@ impl GeneratorSpec {
         }
         let mut parts = Vec::with_capacity(self.parts.len());
         for (index, part) in self.parts.iter().enumerate() {
-            let name =
-                if self.mixture { format!("workload/{index}") } else { "workload".to_string() };
+            let name = self.name_of(index);
             parts.push(Part {
                 weight: part.weight,
                 read: part.read,
@@ -178,6 +187,11 @@ impl GeneratorSpec {
             });
         }
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
+    }
+
+    /// Returns the name under which part number `index` draws its random numbers.
+    pub(super) fn name_of(&self, index: usize) -> String {
+        if self.mixture { format!("workload/{index}") } else { "workload".to_string() }
     }
 
     /// Opens the workload over `logical_pages` pages of `page_size` bytes, with requests of
@@ -194,7 +208,8 @@ impl GeneratorSpec {
     /// The errors of [`open`](Self::open), for as many logical pages as there are slots. A request
     /// size that is neither a divisor nor a multiple of the page size. No slots, or more than can
     /// be drawn from. Parts of pages in a workload that has only TRIMs. A request size other than
-    /// the page size, if a generator determines its pages or their size.
+    /// the page size, if a generator determines its pages or their size. If a generator gives sizes,
+    /// only those of [`open_extents`](Self::open_extents).
     pub fn open_sized(
         &self,
         logical_pages: u32,
@@ -202,6 +217,10 @@ impl GeneratorSpec {
         request_size: u32,
         seed: u64,
     ) -> Result<Box<dyn Workload>, SpecError> {
+        if self.has_sizes() {
+            let requests = self.open_extents(logical_pages, page_size, request_size, seed)?;
+            return Ok(Box::new(Cut::new(requests)));
+        }
         let slots = self.open_slots(logical_pages, page_size, request_size, seed)?;
         Ok(match Fit::new(page_size, request_size)? {
             Fit::Page => slots,
@@ -295,9 +314,12 @@ impl Weighted {
             ));
         }
         let plan = (info.plan)(&params)?;
-        let place = Place::read(&params)?;
+        let (place, asked) = (Place::read(&params)?, Asked::read(&params)?);
+        if asked.is_given() {
+            plan.follows()?;
+        }
         let params = params.without_defaults(info.params, &Place::NAMES);
-        Ok(Self { weight, read, trim, place, params, plan })
+        Ok(Self { weight, read, trim, place, asked, params, plan })
     }
 
     /// Opens the generator on its part of the drive.

@@ -20,11 +20,13 @@ use flashgc_base::spec::SpecError;
 use multiversion::multiversion;
 
 use super::bulk::{Bulk, WORDS};
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "uniform",
-    params: &[READ, TRIM, STREAM, FROM, TO],
+    params: &[READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("uniform.rs"),
     plan: |_| Ok(Arc::new(Uniform)),
 };

@@ -28,7 +28,9 @@ use super::alias::Alias;
 use super::bulk::Bulk;
 use super::class::Class;
 use super::proportions::{PAGES, Proportions, SHARES};
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const ACTIVE: Param =
     Param::share("active", Some("0.1")).help("share of each class that is requested at a time");
@@ -39,7 +41,7 @@ const REGION: Param = Param::integer("region", (1, u32::MAX as u64), Some("64"))
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "windows",
-    params: &[PAGES, SHARES, ACTIVE, PERIOD, REGION, READ, TRIM, STREAM, FROM, TO],
+    params: &[PAGES, SHARES, ACTIVE, PERIOD, REGION, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("windows.rs"),
     plan: |params| {
         Ok(Arc::new(Windows {

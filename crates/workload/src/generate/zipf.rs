@@ -33,7 +33,9 @@ use flashgc_base::spec::{Param, SpecError};
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::scatter::Scatter;
-use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
+use super::{
+    ALIGN, BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, SIZE, STREAM, TO, TRIM,
+};
 
 const THETA: Param =
     Param::real("theta", (0.0, f64::INFINITY), Some("0.99")).help("exponent, 0 for uniform");
@@ -42,7 +44,7 @@ const SCATTER: Param = Param::word("scatter", &["yes", "no"], Some("yes"))
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "zipf",
-    params: &[THETA, SCATTER, READ, TRIM, STREAM, FROM, TO],
+    params: &[THETA, SCATTER, READ, TRIM, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("zipf.rs"),
     plan: |params| {
         let scatter = params.text("scatter") == "yes";

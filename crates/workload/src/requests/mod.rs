@@ -6,6 +6,7 @@ pub mod disksim;
 pub mod distribution;
 mod live;
 mod pages;
+mod sized;
 mod source;
 mod trace;
 mod waits;

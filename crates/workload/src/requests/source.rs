@@ -9,6 +9,7 @@ use super::arrivals::Arrivals;
 use super::disksim::{self, DiskSim};
 use super::live::LiveRequests;
 use super::pages::PageRequests;
+use super::sized::SizedRequests;
 use super::trace::TimedTrace;
 use super::waits::Waits;
 use crate::WorkloadError;
@@ -21,8 +22,8 @@ pub struct Space {
     pub logical_pages: u32,
     /// The size of a page in bytes.
     pub page_size: u32,
-    /// The size of a page generator's request in bytes: a divisor or a multiple of a page. Other
-    /// sources have their own sizes.
+    /// The size of a page generator's request in bytes, if the generator does not give sizes: a
+    /// divisor or a multiple of a page. Other sources have their own sizes.
     pub request_size: u32,
 }
 
@@ -103,7 +104,7 @@ impl Requests {
     /// `space`; `None` if that is not known in advance.
     pub fn pages_a_request(&self, space: &Space) -> Option<f64> {
         match self {
-            Self::Pages(_) => Some(f64::from(space.request_size.div_ceil(space.page_size))),
+            Self::Pages(spec) => Some(spec.pages_a_request(space.page_size, space.request_size)),
             Self::Trace(trace) => {
                 let stat = trace.stat();
                 let requests = stat.reads + stat.writes;
@@ -175,6 +176,10 @@ impl Requests {
         Ok(match (self, clock) {
             (Self::Pages(spec), Some(clock)) => {
                 let Space { logical_pages, page_size, request_size } = space;
+                if spec.has_sizes() {
+                    let extents = spec.open_extents(logical_pages, page_size, request_size, seed);
+                    return Ok(Box::new(SizedRequests::new(extents.map_err(refused)?, clock)));
+                }
                 let workload = spec
                     .open_slots(logical_pages, page_size, request_size, seed)
                     .map_err(refused)?;

@@ -42,7 +42,7 @@ use flashgc_base::spec::{Param, SpecError, count};
 
 use self::tables::{Tables, WIDEST, largest};
 use self::transactions::Transactions;
-use super::{Blocks, FROM, Generator, GeneratorInfo, Random, STREAM, TO};
+use super::{ALIGN, Blocks, FROM, Generator, GeneratorInfo, Random, SIZE, STREAM, TO};
 use crate::units::Quantity;
 
 const WAREHOUSES: Param = Param::integer("warehouses", (0, 1 << 20), Some("0"))
@@ -54,7 +54,7 @@ const FILL: Param =
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "tpcc",
-    params: &[WAREHOUSES, PAGE, FILL, STREAM, FROM, TO],
+    params: &[WAREHOUSES, PAGE, FILL, STREAM, FROM, TO, SIZE, ALIGN],
     source: include_str!("mod.rs"),
     plan: |params| {
         let form = "write page=16KiB, or another of B, MiB, GiB";
