@@ -93,11 +93,13 @@ def qualify(
         if typed.get("drive__device") is not None:
             raise ConfigError("--device: found PRESET, too; hint: leave one out")
         typed["drive__device"] = preset
+    elif typed.get("drive__device") is None and typed.get("drive__times") is None:
+        raise ConfigError("PRESET is missing, and --times, too; hint: flashgc qualify tlc")
     options = {"tests": tests, "quick": quick, "depth": depth, "cycles": cycles, "keep": keep}
+    other = None if against is None or _is_preset(against) else _read(against)
     made = _qualified(typed, options, output)
-    other = None
-    if against is not None and not made.interrupted:
-        other = _other(against, typed, options, output)
+    if against is not None and other is None and not made.interrupted:
+        other = _qualified({**typed, "drive__device": against}, options, output)
     output.give(made, lambda made: show_qualification(made, other))
     output.warn(made.findings)
     if html is not None:
@@ -119,18 +121,19 @@ def _qualified(typed: dict[str, Any], options: dict[str, Any], output: Output) -
         return perform(given, progress=bar.show, **options)
 
 
-def _other(
-    against: str, typed: dict[str, Any], options: dict[str, Any], output: Output
-) -> Qualification:
-    """The second drive: a finished qualification, or one that is made now."""
+def _is_preset(against: str) -> bool:
+    from flashgc.presets import devices
+
+    return any(device.name == against for device in devices())
+
+
+def _read(against: str) -> Qualification:
+    """The document of another qualification."""
     import json
     from pathlib import Path
 
-    from flashgc.presets import devices
     from flashgc.studies.qualifying.outcome import Qualification
 
-    if any(device.name == against for device in devices()):
-        return _qualified({**typed, "drive__device": against}, options, output)
     try:
         raw = json.loads(Path(against).read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:

@@ -74,7 +74,7 @@ class CellResult:
     reads: float
     #: The requests under way.
     depth: int
-    #: The number of requests in all rounds of the window.
+    #: The number of requests that were measured, in all rounds of the window.
     requests: int
     requests_per_second: float
     bytes_per_second: float

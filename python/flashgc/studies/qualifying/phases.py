@@ -101,7 +101,7 @@ class Phases:
         """The figures of a cell in one round.
 
         Each request has one of ``depth`` places for its response time, and the next request takes
-        the place at once. So a cell takes the sum of its response times divided by ``depth``.
+        the place at once, so that the drive completes ``depth`` in the mean response time.
         """
         each = [figures for figures in self.measured[number, cell] if figures is not None]
         count = sum(figures.requests for figures in each)

@@ -5,7 +5,7 @@ apart. The random numbers are SplitMix64, which is the same with every version o
 
 A cell has ``depth`` threads: request *i* waits for the answer of request *i* - ``depth``. Then a
 flush waits for all answers, and the next cell begins, so that cells do not share the drive. In a
-replay with ``arrivals="dependent"``, a request waits for the one whose answer was the last before it
+replay with ``arrivals="dependent"``, a request waits for the answer that was the last before it
 came. So the trace has times and answers of a drive that answers in this order, a nanosecond before
 the requests that wait. Only their order counts.
 """
@@ -64,6 +64,9 @@ def draws(seed: int, name: str, count: int) -> NDArray[np.float64]:
 #: The columns of a trace.
 _HEAD = "time_us,op,offset_bytes,size_bytes,dev,answer_us,stream"
 
+#: The share of a cell's requests, at its end, that are not measured.
+AT_THE_END = 0.25
+
 #: The nanoseconds from one request to the next in a trace.
 _STEP = 2
 
@@ -84,17 +87,26 @@ class Trace:
         depth: int,
         stream: int | None = None,
     ) -> None:
-        """Add a cell with ``depth`` requests under way, and a flush that waits for all of them."""
+        """Add a cell with ``depth`` requests under way, and a flush that waits for all of them.
+
+        The first requests of the threads have no ``stream``, nor the last quarter of all, because
+        threads that are done early leave the drive to the others.
+        """
         count = len(offsets)
         # The answer comes a nanosecond before the request that waits for it.
         answer = f"{(_STEP * depth - 1) / 1000:.3f}"
-        end = f"{answer}," if stream is None else f"{answer},{stream}"
+        ends = [f"{answer},"] * count
+        if stream is not None:
+            end = count - int(AT_THE_END * count)
+            ends[depth:end] = [f"{answer},{stream}"] * (end - depth)
         each = np.broadcast_to(np.asarray(sizes, np.int64), count).tolist()
         kinds = np.where(reads, "R", "W").tolist()
         times = range(self.now, self.now + _STEP * count, _STEP)
         self.lines += [
             f"{time // 1000}.{time % 1000:03},{kind},{offset},{size},0,{end}"
-            for time, kind, offset, size in zip(times, kinds, offsets.tolist(), each, strict=True)
+            for time, kind, offset, size, end in zip(
+                times, kinds, offsets.tolist(), each, ends, strict=True
+            )
         ]
         flush = self.now + _STEP * (count + depth)
         self.lines.append(f"{flush // 1000}.{flush % 1000:03},F,0,0,0,0.001,")
