@@ -260,7 +260,7 @@ def test_jesd219_has_the_sizes_the_areas_and_the_mix_of_the_standard() -> None:
 
 def test_bytes_written_in_a_life_by_hand() -> None:
     # 3000 erases of 1 TB of flash, of which 20% are spare, at an amplification of 3: 1000 TB.
-    subject = Drive({}, {}, 80 * 10**9, 80 * 10**9, 4096, 1, 0.2, 10, 1)
+    subject = Drive({}, {}, 80 * 10**9, 80 * 10**9, 4096, 1, 0, 0.2, 10, 1)
     life = single.endurance(subject, 3000, "wsat", 3.0)
     assert life.terabytes_written == pytest.approx(1000)
     assert life.drive_writes_per_day == pytest.approx(1000 / 0.8 / 365 / 5)

@@ -69,5 +69,5 @@ def _verdict(test: Rounds) -> str:
     state = "steady in" if window.met else "not steady, figures of"
     return (
         f"{test.title}: {state} rounds {window.first} to {window.last}: range "
-        f"{format_share(window.excursion)}, slope {format_share(window.slope)}"
+        f"{format_share(window.excursion)}, slope {format_share(round(window.slope, 3) or 0.0)}"
     )

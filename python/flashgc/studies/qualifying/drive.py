@@ -95,6 +95,8 @@ class Drive:
     unit: int
     #: The bytes that all dies program at a time.
     together: int
+    #: The requests of 4 KiB that the write cache takes.
+    cached: int
     #: The share of the flash that is spare, beside parity.
     spare: float
     #: The simulated drive is one part of this number.
@@ -166,6 +168,7 @@ def drive_of(
         logical // _STEP * _STEP,
         unit,
         dies * int(timed["planes"]) * int(given or _TOGETHER[word]) * int(raw["page_size"]),
+        int(timed["write_cache"]) * int(raw["page_size"]) // (4 * KIB),
         float(raw["spare_factor"]),
         int(str((raw.get("scaled") or {}).get("scale", "1")).removeprefix("1/")),
         int(raw["seed"]),

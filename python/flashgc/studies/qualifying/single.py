@@ -29,6 +29,9 @@ WRITES, QUICK_WRITES = 4.0, 2.0
 DEPTHS = tuple(2**power for power in range(9))
 QUICK_DEPTHS = (1, 4, 16, 64, 256)
 
+#: The times that the writes of a cell of the sweep fill a write cache, which is empty at first.
+CACHES = 20
+
 #: The drive writes that bring a drive near its steady state to it.
 SETTLING = "0.5x"
 
@@ -44,10 +47,11 @@ def saturation(drive: Drive, *, quick: bool) -> dict[str, Any]:
 
 def at_depth(drive: Drive, depth: int, *, reads: bool, quick: bool) -> dict[str, Any]:
     """The configuration of a cell of the sweep: a drive in its steady state, then requests."""
+    count = min(200 * depth + 5000, 20_000 if quick else 50_000)
     return drive.config(
         "uniform:read=1" if reads else "uniform", depth, fill="steady",
         warmup="0" if reads else SETTLING, request_size=SIZE,
-        requests=min(200 * depth + 5000, 20_000 if quick else 50_000),
+        requests=count if reads else max(count, CACHES * drive.cached),
     )  # fmt: skip
 
 
