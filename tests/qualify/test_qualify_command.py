@@ -134,6 +134,6 @@ def test_a_test_that_is_not_steady_says_so(latency: Qualification) -> None:
     moving: Rounds = dataclasses.replace(test, window=verdict, tracked=(1.0,) * 25)
     made = dataclasses.replace(latency, rounds=(moving,))
     text = by_id(made)["rounds-unsteady"].text
-    assert "not met in 25 of at most 25 rounds; figures are of rounds 21 to 25" in text
+    assert "not met in 25 of at most 25 rounds; figures come from rounds 21 to 25" in text
     assert "not reached" in sheet(made)
     assert "not reached" not in sheet(latency)

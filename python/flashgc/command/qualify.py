@@ -97,17 +97,17 @@ def qualify(
         raise ConfigError("PRESET is missing, and --times, too; hint: flashgc qualify tlc")
     options = {"tests": tests, "quick": quick, "depth": depth, "cycles": cycles, "keep": keep}
     other = None if against is None or _is_preset(against) else _read(against)
-    made = _qualified(typed, options, output)
-    if against is not None and other is None and not made.interrupted:
+    qualification = _qualified(typed, options, output)
+    if against is not None and other is None and not qualification.interrupted:
         other = _qualified({**typed, "drive__device": against}, options, output)
-    output.give(made, lambda made: show_qualification(made, other))
-    output.warn(made.findings)
+    output.give(qualification, lambda qualification: show_qualification(qualification, other))
+    output.warn(qualification.findings)
     if html is not None:
         from flashgc import _files
         from flashgc.studies.qualifying.sheet import sheet
 
-        _files.write(html, sheet(made, other))
-    return code_of(made.interrupted, quiet=output.quiet)
+        _files.write(html, sheet(qualification, other))
+    return code_of(qualification.interrupted, quiet=output.quiet)
 
 
 def _qualified(typed: dict[str, Any], options: dict[str, Any], output: Output) -> Qualification:

@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from flashgc.studies.qualifying.outcome import Qualification, Rounds
 
 
-def show_qualification(made: Qualification, other: Qualification | None) -> None:
+def show_qualification(qualification: Qualification, other: Qualification | None) -> None:
     """Print the facts, the data sheet, and the tests in rounds."""
     out = console()
-    out.print(Text(made.name, style="bold"))
-    used = format_size(made.used_bytes)
+    out.print(Text(qualification.name, style="bold"))
+    used = format_size(qualification.used_bytes)
     rows: list[tuple[str, Text | str]] = [
-        ("capacity", f"{decimal(made.drive_bytes, 'B')}, of which the tests used {used}"),
-        ("spare", f"{format_share(made.spare, 2)} of the flash beside parity"),
-        ("mapping unit", format_size(made.mapping_unit)),
-        ("repeat", f"seed {made.seed}, flashgc {made.version}"),
+        ("capacity", f"{decimal(qualification.drive_bytes, 'B')}, of which the tests used {used}"),
+        ("spare", f"{format_share(qualification.spare, 2)} of the flash beside parity"),
+        ("mapping unit", format_size(qualification.mapping_unit)),
+        ("repeat", f"seed {qualification.seed}, flashgc {qualification.version}"),
     ]
     show(out, facts(out, rows))
     out.print()
-    columns = [("", LEFT), (made.name, LEFT)]
-    lines = {line.name: line.value for line in made.lines()}
+    columns = [("", LEFT), (qualification.name, LEFT)]
+    lines = {line.name: line.value for line in qualification.lines()}
     others = {} if other is None else {line.name: line.value for line in other.lines()}
     if other is not None:
         columns.append((other.name, LEFT))
@@ -35,13 +35,13 @@ def show_qualification(made: Qualification, other: Qualification | None) -> None
         cells = [lines.get(name, ""), *([] if other is None else [others.get(name, "")])]
         listing.add_row(name, *cells)
     show(out, listing)
-    matrix = made.of("iops")
+    matrix = qualification.of("iops")
     if matrix is not None:
         out.print()
         _show_matrix(matrix)
-    if made.rounds:
+    if qualification.rounds:
         out.print()
-        for test in made.rounds:
+        for test in qualification.rounds:
             out.print(_verdict(test))
 
 

@@ -67,14 +67,14 @@ def _with(
     run: Mapping[str, Any],
     **drive: Any,
 ) -> dict[str, Any]:
-    asked: dict[str, dict[str, Any]] = {
+    values: dict[str, dict[str, Any]] = {
         **{name: dict(keys) for name, keys in sections.items()},
         "workload": dict(workload),
         "drive": {"kind": "timed", **sections["drive"], **drive},
         "run": {**sections.get("run", {}), **run},
     }
-    asked["run"].pop("jobs", None)
-    configs = configurations(experiment(asked, places), places)
+    values["run"].pop("jobs", None)
+    configs = configurations(experiment(values, places), places)
     if len(configs) != 1:
         raise ConfigError(f"{len(configs)} drives, expected one; hint: one value of each option")
     return configs[0]

@@ -108,7 +108,7 @@ class Rounds:
 
     def cell(self, size: int, reads: float) -> CellResult | None:
         """The cell with this size and share of reads, if the test has it."""
-        return next((one for one in self.cells if (one.size, one.reads) == (size, reads)), None)
+        return next((cell for cell in self.cells if (cell.size, cell.reads) == (size, reads)), None)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Saturation:
 
 @dataclass(frozen=True)
 class Enterprise:
-    """JESD219's enterprise workload; figures are of the second half of its writes."""
+    """JESD219's enterprise workload; figures come from the second half of its writes."""
 
     depth: int
     #: The times that the workload wrote the drive, after the preconditioning.
@@ -237,10 +237,10 @@ class Qualification(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        made: dict[str, Json] = {
+        qualification: dict[str, Json] = {
             name: plain(value) for name, value in vars(self).items() if not name.startswith("_")
         }
-        return made
+        return qualification
 
     def of(self, name: str) -> Rounds | None:
         """The test in rounds with this name, if it has a result."""
@@ -257,17 +257,17 @@ class Qualification(Document):
         for read_ in (True, False):
             kind = "read" if read_ else "write"
             best = max(
-                (one for one in self.depth if one.read == read_),
-                key=lambda one: one.requests_per_second, default=None,
+                (cell for cell in self.depth if cell.read == read_),
+                key=lambda cell: cell.requests_per_second, default=None,
             )  # fmt: skip
             if best is not None:
                 rate = f"{decimal(best.requests_per_second, '')} at depth {best.depth}"
                 yield Line(f"random {kind}, 4 KiB, /s", rate, "depth")
         iops = self.of("iops")
         for share, kind in ((1.0, "read"), (0.65, "65/35"), (0.0, "write")):
-            found = iops.cell(4096, share) if iops else None
-            if found is not None and iops is not None:
-                rate = f"{decimal(found.requests_per_second, '')} at depth {iops.depth}"
+            result = iops.cell(4096, share) if iops else None
+            if result is not None and iops is not None:
+                rate = f"{decimal(result.requests_per_second, '')} at depth {iops.depth}"
                 yield Line(f"IOPS test, 4 KiB {kind}, /s", rate, "iops")
         if self.wsat is not None:
             rate = f"{decimal(self.wsat.requests_per_second, '')} at depth {self.wsat.depth}"
@@ -285,8 +285,8 @@ class Qualification(Document):
                 yield Line("  under collections, p99, p99.9", times, "wsat")
         latency = self.of("latency")
         for share, kind in ((1.0, "read"), (0.0, "write")):
-            found = latency.cell(4096, share) if latency else None
-            each = None if found is None else found.read_us if share else found.write_us
+            result = latency.cell(4096, share) if latency else None
+            each = None if result is None else result.read_us if share else result.write_us
             if each is not None:
                 times = f"{format_time(each.mean)}, {format_time(each.p99_9)}"
                 yield Line(f"{kind} latency, 4 KiB, mean, p99.9", times, "latency")
@@ -309,5 +309,5 @@ class Qualification(Document):
 
     def _shown(self) -> Shown:
         return Shown(
-            f"qualification of {self.name}", [(one.name, one.value) for one in self.lines()]
+            f"qualification of {self.name}", [(line.name, line.value) for line in self.lines()]
         )

@@ -77,17 +77,17 @@ class Phases:
             for number in range(1, self.rounds + 1)
             if (number, self.life.tracked) in self.measured
         ]
-        found = self.window
-        assert found is not None  # The first run has five rounds.
-        if not found.met and len(self.tracked) < MOST_ROUNDS:
+        last_five = self.window
+        assert last_five is not None  # The first run has five rounds.
+        if not last_five.met and len(self.tracked) < MOST_ROUNDS:
             self.rounds = MOST_ROUNDS
             self.labels = self._labelled(range(1, MOST_ROUNDS + 1))
             return
-        wanted = range(found.first, found.last + 1)
+        wanted = range(last_five.first, last_five.last + 1)
         if any(
             (number, cell) not in self.measured for number in wanted for cell in self.life.cells
         ):
-            self.rounds = found.last
+            self.rounds = last_five.last
             self.labels = self._labelled(wanted)
             return
         self.unfinished = False
@@ -116,10 +116,10 @@ class Phases:
 
     def outcome(self, interrupted: bool) -> Rounds | None:
         """The result of the life so far; ``None`` before the first run."""
-        found = self.window
-        if found is None:
+        last_five = self.window
+        if last_five is None:
             return None
-        numbers = range(found.first, found.last + 1)
+        numbers = range(last_five.first, last_five.last + 1)
         whole = all(
             (number, cell) in self.measured for number in numbers for cell in self.life.cells
         )
@@ -133,8 +133,8 @@ class Phases:
             depth=self.life.depth,
             tracked_cell=self.life.tracked.name,
             tracked_figure=self.life.figure,
-            tracked=tuple(self.tracked[: found.last]),
-            window=found,
+            tracked=tuple(self.tracked[: last_five.last]),
+            window=last_five,
             cells=tuple(cells),
             interrupted=interrupted or not whole,
         )

@@ -49,8 +49,8 @@ def qualify(
     ``drive`` is a preset (``"tlc"``); the other options are those of a drive of
     :func:`flashgc.run` with a clock (``blocks``, ``scale``, ``times``, ``write_cache`` and so on).
     ``tests`` are some of ``"iops"``, ``"throughput"``, ``"latency"``, ``"wsat"``, ``"jesd219"`` and
-    ``"depth"``; all by default. ``quick`` shortens them: the figures are of the same kind, but not
-    of SNIA's lengths. ``depth`` is the number of requests under way in the IOPS test (128).
+    ``"depth"``; all by default. ``quick`` shortens them, so that they do not have
+    SNIA's lengths. ``depth`` is the number of requests under way in the IOPS test (128).
     ``cycles`` are the program and erase cycles of a block, for the bytes that can be written.
 
     ``keep`` is a folder in which each finished run is stored, so that the next call continues.
@@ -116,7 +116,7 @@ class _Qualifying:
     places: Places
     tests: tuple[str, ...]
     quick: bool
-    found: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def run(self, depth: int | None, cycles: int | None) -> Qualification:
@@ -135,32 +135,32 @@ class _Qualifying:
             Phases(life, subject.capacity, subject.seed)
             for life in self._lives(subject, depth or DEPTH)
         ]
-        tasks = [*(self._of(one, subject) for one in rounds), *self._single(subject)]
+        tasks = [*(self._of(phases, subject) for phases in rounds), *self._single(subject)]
         study.total = sum(task.wanted.cost for task in tasks)
         with study.ending():
             while tasks and not study.stopped:
                 tasks.sort(key=lambda task: -task.wanted.cost)
                 self._stage(tasks)
                 tasks = [
-                    self._of(one, subject)
-                    for one in rounds
-                    if one.unfinished and one.life.name not in self.refused
+                    self._of(phases, subject)
+                    for phases in rounds
+                    if phases.unfinished and phases.life.name not in self.refused
                 ]
                 study.total += sum(task.wanted.cost for task in tasks)
         return self._outcome(subject, rounds, cycles)
 
     def _lives(self, subject: Drive, depth: int) -> list[lives.Life]:
-        found = []
+        several = []
         if "iops" in self.tests:
-            found.append(lives.iops(depth, quick=self.quick))
+            several.append(lives.iops(depth, quick=self.quick))
         if "throughput" in self.tests:
-            found += [
+            several += [
                 lives.throughput(size, subject.depth(size, 32), quick=self.quick)
                 for size in lives.THROUGHPUT_SIZES
             ]
         if "latency" in self.tests:
-            found.append(lives.latency(quick=self.quick))
-        return found
+            several.append(lives.latency(quick=self.quick))
+        return several
 
     def _of(self, phases: Phases, subject: Drive) -> _Task:
         """The next run of a life."""
@@ -176,7 +176,7 @@ class _Qualifying:
 
         def keep(name: str, value: Callable[[dict[str, Any]], Any]) -> Callable[[Any], None]:
             def take(raw: dict[str, Any]) -> None:
-                self.found[name] = value(raw)
+                self.results[name] = value(raw)
 
             return take
 
@@ -213,8 +213,8 @@ class _Qualifying:
         self, subject: Drive, rounds: Sequence[Phases], cycles: int | None
     ) -> Qualification:
         interrupted = self.study.interrupted
-        sheets = [one.outcome(interrupted and one.unfinished) for one in rounds]
-        saturation, enterprise = self.found.get("wsat"), self.found.get("jesd219")
+        sheets = [phases.outcome(interrupted and phases.unfinished) for phases in rounds]
+        saturation, enterprise = self.results.get("wsat"), self.results.get("jesd219")
         sequential = next(
             (
                 cell.bytes_per_second
@@ -230,7 +230,7 @@ class _Qualifying:
             for name, test in (("jesd219", enterprise), ("wsat", saturation))
             if test is not None
         ]
-        made = Qualification(
+        qualification = Qualification(
             name=str(self.sections["drive"].get("device", "drive")),
             command=_command(self.sections, self.quick),
             version=_core.version(),
@@ -246,17 +246,18 @@ class _Qualifying:
             rounds=tuple(sheet for sheet in sheets if sheet is not None),
             wsat=saturation,
             jesd219=enterprise,
-            depth=tuple(self.found[key] for key in self.found if key.startswith("depth ")),
+            depth=tuple(self.results[key] for key in self.results if key.startswith("depth ")),
             endurance=single.endurance(subject, cycles, *known[0]) if known else None,
             worked=single.worked(sequential, saturation)
             if sequential is not None and saturation is not None
             else None,
             refused=self.refused,
         )
-        made = replace(
-            made, depth=tuple(sorted(made.depth, key=lambda one: (not one.read, one.depth)))
+        qualification = replace(
+            qualification,
+            depth=tuple(sorted(qualification.depth, key=lambda cell: (not cell.read, cell.depth))),
         )
-        return replace(made, findings=tuple(findings(made)))
+        return replace(qualification, findings=tuple(findings(qualification)))
 
 
 def _command(sections: Mapping[str, Mapping[str, Any]], quick: bool) -> str:

@@ -126,7 +126,7 @@ def labels(life: Life, rounds: Sequence[int]) -> dict[tuple[int, Cell], int] | N
     Cells with reads alone and with writes alone share a stream, because a result has the response
     times of a stream's reads and of its writes.
     """
-    found: dict[tuple[int, Cell], int] = {}
+    streams: dict[tuple[int, Cell], int] = {}
     shared: dict[tuple[int, int], int] = {}
     count = 0
     for number in rounds:
@@ -138,8 +138,8 @@ def labels(life: Life, rounds: Sequence[int]) -> dict[tuple[int, Cell], int] | N
                 stream, count = count, count + 1
                 if pure:
                     shared[number, cell.size] = stream
-            found[number, cell] = stream
-    return found if count <= MOST_STREAMS else None
+            streams[number, cell] = stream
+    return streams if count <= MOST_STREAMS else None
 
 
 def tracked_labels(life: Life, rounds: Sequence[int]) -> dict[tuple[int, Cell], int]:
@@ -201,7 +201,7 @@ def jesd219(capacity: int, times: float, depth: int, seed: int) -> tuple[Trace, 
 def _chosen(
     values: Sequence[int], weights: Sequence[int], drawn: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Of each draw, the value in whose part of the weights it lies."""
+    """Return the value of each draw, by the part of the weights that it lies in."""
     ends = np.cumsum(weights) / sum(weights)
     return np.asarray(values, np.int64)[np.searchsorted(ends, drawn, side="right")]
 

@@ -56,9 +56,9 @@ class Matrix:
     command: str
 
 
-def sheet(made: Qualification, other: Qualification | None = None) -> str:
+def sheet(qualification: Qualification, other: Qualification | None = None) -> str:
     """The page as HTML that loads no other file."""
-    drives = [made, *([] if other is None else [other])]
+    drives = [qualification, *([] if other is None else [other])]
     tables = [{line.name: line for line in drive.lines()} for drive in drives]
     names = list(dict.fromkeys(name for table in tables for name in table))
     return _PAGES.get_template("sheet.html.j2").render(
@@ -133,7 +133,9 @@ def _saturation(drives: Sequence[Qualification]) -> Figure | None:
     from flashgc.plot.curves import Panel, panels
     from flashgc.plot.series import Series
 
-    each = [(name, one.wsat) for name, one in zip(_names(drives), drives, strict=True) if one.wsat]
+    each = [
+        (name, drive.wsat) for name, drive in zip(_names(drives), drives, strict=True) if drive.wsat
+    ]
     if not each:
         return None
     rates = [
@@ -141,7 +143,9 @@ def _saturation(drives: Sequence[Qualification]) -> Figure | None:
         for name, test in each
     ]
     amplification = [
-        Series(name, [at for at, _ in test.amplification], [one for _, one in test.amplification])
+        Series(
+            name, [at for at, _ in test.amplification], [value for _, value in test.amplification]
+        )
         for name, test in each
     ]
     return panels(
@@ -160,15 +164,17 @@ def _depth(drives: Sequence[Qualification]) -> Figure | None:
     rates, times = [], []
     for name, drive in zip(_names(drives), drives, strict=True):
         for reads, kind in ((True, "reads"), (False, "writes")):
-            cells = [one for one in drive.depth if one.read == reads]
+            cells = [cell for cell in drive.depth if cell.read == reads]
             if not cells:
                 continue
             label = kind if len(drives) == 1 else f"{name}, {kind}"
-            depths = [one.depth for one in cells]
+            depths = [cell.depth for cell in cells]
             rates.append(
-                Series(label, depths, [one.requests_per_second / 1e3 for one in cells], kind="both")
+                Series(
+                    label, depths, [cell.requests_per_second / 1e3 for cell in cells], kind="both"
+                )
             )
-            times.append(Series(label, depths, [one.p99_us / 1e3 for one in cells], kind="both"))
+            times.append(Series(label, depths, [cell.p99_us / 1e3 for cell in cells], kind="both"))
     if not rates:
         return None
     return panels(

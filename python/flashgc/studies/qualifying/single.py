@@ -56,7 +56,7 @@ def at_depth(drive: Drive, depth: int, *, reads: bool, quick: bool) -> dict[str,
 
 
 def saturated(raw: Mapping[str, Any], drive: Drive, depth: int, *, quick: bool) -> Saturation:
-    """The result of random writes on a fresh drive; figures are of the last quarter."""
+    """The result of random writes on a fresh drive; figures come from the last quarter."""
     times = QUICK_WRITES if quick else WRITES
     step = raw["over_time"]["resolution_seconds"]
     rates = raw["over_time"]["write"]["requests_per_second"]
