@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +20,23 @@ from flashgc.studies.qualifying import requests, single
 from flashgc.studies.qualifying.drive import Drive
 from flashgc.studies.qualifying.lives import Cell, Lengths, Life
 from flashgc.studies.qualifying.phases import Phases
+from flashgc.studies.qualifying.steady import window
 
 #: All tests of this module run in one process, so that fixtures are computed once.
 pytestmark = pytest.mark.xdist_group(__name__)
+
+SCRIPT = Path(__file__).with_name("snia.py")
+
+
+def steady(rounds: list[float]) -> bool:
+    """The rule of the script that knows nothing of flashgc."""
+    spec = importlib.util.spec_from_file_location("snia", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return bool(module.steady(rounds))
+
 
 #: One die. A page takes 50 or 500 us and 10 us on the bus, an erase 3 ms for 64 pages.
 ONE_DIE: dict[str, Any] = {
@@ -120,9 +136,8 @@ def test_every_test_follows_snias_rule_by_an_independent_script(
     def told(document: object) -> tuple[int, str]:
         file = tmp_path / "sheet.json"
         file.write_text(json.dumps(document))
-        script = Path(__file__).with_name("snia.py")
         done = subprocess.run(
-            [sys.executable, script, file], capture_output=True, text=True, check=False
+            [sys.executable, SCRIPT, file], capture_output=True, text=True, check=False
         )
         return done.returncode, done.stdout
 
@@ -138,6 +153,22 @@ def test_every_test_follows_snias_rule_by_an_independent_script(
         test["tracked"][-1] = before
     document["rounds"][0]["cells"][0]["by_round"][0] *= 1.1
     assert "is not the mean of its rounds" in told(document)[1]
+
+
+def test_the_window_is_the_first_that_the_independent_rule_calls_steady() -> None:
+    drawn = random.Random(1)
+    verdicts = set()
+    for _ in range(300):
+        start, end = drawn.uniform(50, 100), drawn.uniform(50, 100)
+        rounds = [start + (end - start) * at / 12 + drawn.uniform(-8, 8) for at in range(13)]
+        found = window(rounds)
+        assert found is not None
+        expected = [steady(rounds[at : at + 5]) for at in range(9)]
+        first = expected.index(True) if any(expected) else 8
+        assert (found.first, found.last, found.met) == (first + 1, first + 5, any(expected))
+        verdicts.add((found.met, found.first > 1, found.excursion <= 0.2))
+    # Some are steady at once, some later, some never, and some of these by their slope alone.
+    assert verdicts >= {(True, False, True), (True, True, True), (False, True, True)}
 
 
 LIFE = Life(
