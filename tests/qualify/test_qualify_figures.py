@@ -269,11 +269,12 @@ def test_a_life_that_is_not_steady_is_looked_at_in_25_rounds_and_then_at_its_win
 def test_jesd219_has_the_sizes_the_areas_and_the_mix_of_the_standard() -> None:
     capacity = 1 << 30
     trace, share = requests.jesd219(capacity, 0.3, 8, 1)
-    rows = [line.split(",") for line in trace.lines]
+    rows = [line.split(",") for text in trace.texts for line in text.split("\n")]
+    assert len(rows) == trace.requests
     before = next(at for at, row in enumerate(rows) if row[1] == "F") + 1
     assert before - 1 == 2 * capacity // (128 << 10)
     rows = rows[before:-1]
-    assert share == pytest.approx((before + len(rows) / 2) / len(trace.lines))
+    assert share == pytest.approx((before + len(rows) / 2) / trace.requests)
     offsets, sizes = (np.array([int(row[at]) for row in rows]) for at in (2, 3))
     shares = {512: 4, 1024: 1, 1536: 1, 2048: 1, 2560: 1, 3072: 1, 3584: 1, 4096: 67, 8192: 10,
               16384: 7, 32768: 3, 65536: 3}  # fmt: skip

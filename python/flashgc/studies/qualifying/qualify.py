@@ -27,6 +27,9 @@ from flashgc.studies.study import Progress, jobs_of, without_unit
 #: The tests, in the order in which a data sheet has them.
 TESTS = ("iops", "throughput", "latency", "wsat", "jesd219", "depth")
 
+#: The most requests of JESD219, which are a trace of 50 bytes each.
+_MOST_REQUESTS = 20_000_000
+
 #: The most requests under way that can be given.
 _MOST_DEPTH = 4096
 
@@ -39,6 +42,7 @@ def qualify(
     quick: bool = False,
     depth: int | None = None,
     cycles: int | None = None,
+    victim: str | None = None,
     keep: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -52,6 +56,7 @@ def qualify(
     ``"depth"``; all by default. ``quick`` shortens them, so that they do not have
     SNIA's lengths. ``depth`` is the number of requests under way in the IOPS test (128).
     ``cycles`` are the program and erase cycles of a block, for the bytes that can be written.
+    ``victim`` is the spec of a victim policy.
 
     ``keep`` is a folder in which each finished run is stored, so that the next call continues.
     ``progress`` is called with the share that is done, what is being done, and pages programmed.
@@ -65,7 +70,9 @@ def qualify(
     >>> test.window.met, round(test.cell(4096, 1.0).mean_us, 3)  # 50 us and 10 us
     (True, 60.0)
     """
-    values, places = given_values(drive if isinstance(drive, Given) else "uniform", {**options})
+    values, places = given_values(
+        drive if isinstance(drive, Given) else "uniform", {**options, "victim": victim}
+    )
     if isinstance(drive, str):
         values.setdefault("drive", {})["device"] = drive
     if isinstance(drive, Given) and any(drive.python.values()):
@@ -185,7 +192,13 @@ class _Qualifying:
             config = single.saturation(subject, quick=quick)
             take = keep("wsat", lambda raw: single.saturated(raw, subject, deep, quick=quick))
             tasks.append(_Task("wsat", Wanted(config, 5 * times * pages), take))
-        if "jesd219" in self.tests:
+        count = requests.jesd219_requests(subject.capacity, times)
+        if "jesd219" in self.tests and count > _MOST_REQUESTS:
+            self.refused["jesd219"] = (
+                f"it has {count} requests on this drive, expected {_MOST_REQUESTS} at most; hint: "
+                f"{option(self.places, 'scale')}"
+            )
+        elif "jesd219" in self.tests:
             trace, before = requests.jesd219(subject.capacity, times, deep, subject.seed)
             share = f"{100 * before:.6f}%"
             config = subject.config(trace.write(), deep, warmup=share, waits=False)

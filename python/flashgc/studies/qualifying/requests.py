@@ -64,6 +64,9 @@ def draws(seed: int, name: str, count: int) -> NDArray[np.float64]:
 #: The columns of a trace.
 _HEAD = "time_us,op,offset_bytes,size_bytes,dev,answer_us,stream"
 
+#: The lines of a trace that are made at a time.
+_TOGETHER = 1 << 18
+
 #: The share of a cell's requests, at its end, that are not measured.
 AT_THE_END = 0.25
 
@@ -75,7 +78,10 @@ _STEP = 2
 class Trace:
     """Requests that are gathered, cell by cell."""
 
-    lines: list[str] = field(default_factory=list)
+    #: The lines of the file, some of them together.
+    texts: list[str] = field(default_factory=list)
+    #: The number of requests so far, flushes included.
+    requests: int = 0
     #: The time at which the next request comes, in nanoseconds.
     now: int = 0
 
@@ -95,28 +101,38 @@ class Trace:
         count = len(offsets)
         # The answer comes a nanosecond before the request that waits for it.
         answer = f"{(_STEP * depth - 1) / 1000:.3f}"
-        ends = [f"{answer},"] * count
-        if stream is not None:
-            end = count - int(AT_THE_END * count)
-            ends[depth:end] = [f"{answer},{stream}"] * (end - depth)
-        each = np.broadcast_to(np.asarray(sizes, np.int64), count).tolist()
-        kinds = np.where(reads, "R", "W").tolist()
-        times = range(self.now, self.now + _STEP * count, _STEP)
-        self.lines += [
-            f"{time // 1000}.{time % 1000:03},{kind},{offset},{size},0,{end}"
-            for time, kind, offset, size, end in zip(
-                times, kinds, offsets.tolist(), each, ends, strict=True
+        measured = range(0) if stream is None else range(depth, count - int(AT_THE_END * count))
+        whole = np.broadcast_to(np.asarray(sizes, np.int64), count)
+        for begin in range(0, count, _TOGETHER):
+            part = slice(begin, begin + _TOGETHER)
+            rows = zip(
+                range(begin, count), reads[part].tolist(), offsets[part].tolist(),
+                whole[part].tolist(), strict=False,
+            )  # fmt: skip
+            self.texts.append(
+                "\n".join(
+                    f"{self._time(at)},{'R' if read else 'W'},{offset},{size},0,{answer},"
+                    f"{stream if at in measured else ''}"
+                    for at, read, offset, size in rows
+                )
             )
-        ]
-        flush = self.now + _STEP * (count + depth)
-        self.lines.append(f"{flush // 1000}.{flush % 1000:03},F,0,0,0,0.001,")
-        self.now = flush + _STEP
+        self.texts.append(f"{self._time(count + depth)},F,0,0,0,0.001,")
+        self.now += _STEP * (count + depth + 1)
+        self.requests += count + 1
+
+    def _time(self, step: int) -> str:
+        """The time of a request of the cell that is being added, in microseconds."""
+        time = self.now + _STEP * step
+        return f"{time // 1000}.{time % 1000:03}"
 
     def write(self) -> str:
         """Write the trace into a file that is removed when the process ends; returns its path."""
-        text = "\n".join((_HEAD, *self.lines, ""))
-        path = temporary(f"life-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}.csv")
-        path.write_text(text, encoding="ascii")
+        digest = hashlib.blake2b(digest_size=8)
+        for text in self.texts:
+            digest.update(text.encode())
+        path = temporary(f"life-{digest.hexdigest()}.csv")
+        with path.open("w", encoding="ascii") as file:
+            file.writelines(f"{text}\n" for text in (_HEAD, *self.texts))
         return str(path)
 
 
@@ -172,12 +188,17 @@ def of_life(
     return trace
 
 
+def jesd219_requests(capacity: int, times: float) -> int:
+    """The requests of JESD219 that write ``times`` the ``capacity``."""
+    return int(times * capacity / ((1 - JESD219_READS) * JESD219_MEAN))
+
+
 def jesd219(capacity: int, times: float, depth: int, seed: int) -> tuple[Trace, float]:
     """The requests of JESD219 after the preconditioning: they write ``times`` the ``capacity``.
 
     Also returns the share of all requests before the second half of these.
     """
-    count = int(times * capacity / ((1 - JESD219_READS) * JESD219_MEAN))
+    count = jesd219_requests(capacity, times)
     sizes = _chosen([size for size, _ in JESD219_SIZES], [share for _, share in JESD219_SIZES],
                     draws(seed, "jesd219/size", count))  # fmt: skip
     begins, widths = [], []
@@ -193,9 +214,9 @@ def jesd219(capacity: int, times: float, depth: int, seed: int) -> tuple[Trace, 
     place = first + (draws(seed, "jesd219/place", count) * width).astype(np.int64)
     place = np.minimum(place, capacity - sizes) // aligned * aligned
     trace = _preconditioned(capacity)
-    before = len(trace.lines)
+    before = trace.requests
     trace.add(place, sizes, draws(seed, "jesd219/kind", count) < JESD219_READS, depth)
-    return trace, (before + count / 2) / len(trace.lines)
+    return trace, (before + count / 2) / trace.requests
 
 
 def _chosen(
