@@ -274,11 +274,9 @@ class Qualification(Document):
             yield Line("saturated write, 4 KiB, /s", rate, "wsat")
             yield Line("  write amplification", f"{self.wsat.write_amplification:.2f}", "wsat")
             if self.worked is not None:
-                by_hand = (
-                    f"{decimal(self.worked.requests_per_second, '')}, "
-                    f"of which {self.worked.ratio:.2f} are reached"
-                )
-                yield Line("  the rate by hand", by_hand, "wsat")
+                rate = decimal(self.worked.requests_per_second, "")
+                value = f"{rate}, {self.worked.ratio:.2f}"
+                yield Line("  rate by hand, and share of it", value, "wsat")
             if self.wsat.collecting_us is not None:
                 met = self.wsat.collecting_us
                 times = f"{format_time(met.p99)}, {format_time(met.p99_9)}"
@@ -292,7 +290,7 @@ class Qualification(Document):
                 yield Line(f"{kind} latency, 4 KiB, mean, p99.9", times, "latency")
         if self.jesd219 is not None:
             yield Line(
-                "JESD219 enterprise, amplification", f"{self.jesd219.write_amplification:.2f}",
+                "JESD219, write amplification", f"{self.jesd219.write_amplification:.2f}",
                 "jesd219",
             )  # fmt: skip
         if self.endurance is not None:
