@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from flashgc.studies.gaps.outcome import Gap
     from flashgc.studies.identifying.identify import identify
     from flashgc.studies.identifying.outcome import Identification
+    from flashgc.studies.qualifying.outcome import Qualification
+    from flashgc.studies.qualifying.qualify import qualify
     from flashgc.studies.sweep.outcome import Sweep
     from flashgc.studies.sweep.report import report
     from flashgc.studies.sweep.sweep import sweep
@@ -108,6 +110,7 @@ __all__ = [
     "Placement",
     "PlacementRule",
     "PolicyError",
+    "Qualification",
     "Rank",
     "Recording",
     "Result",
@@ -144,6 +147,7 @@ __all__ = [
     "placements",
     "plot",
     "policies",
+    "qualify",
     "rank",
     "report",
     "request_generators",
@@ -181,6 +185,7 @@ _HOMES = {
     "studies.finding.outcome": "Threshold",
     "studies.gaps.outcome": "Gap",
     "studies.identifying.outcome": "Identification",
+    "studies.qualifying.outcome": "Qualification",
     "studies.sweep.outcome": "Sweep",
     "studies.tuning.outcome": "Tuned",
     "studies.sweep.report": "report",
@@ -188,6 +193,7 @@ _HOMES = {
     "studies.fleets.fleet": "fleet",
     "studies.gaps.gap": "gap",
     "studies.identifying.identify": "identify",
+    "studies.qualifying.qualify": "qualify",
     "studies.sweep.sweep": "sweep",
     "studies.tuning.tune": "tune",
     "logs.compute": "wear",

@@ -71,6 +71,11 @@ def file_of(table: object) -> str:
         raise
 
 
+def temporary(name: str) -> Path:
+    """The path of a file that is removed when the process ends."""
+    return Path(_folder()) / name
+
+
 @functools.cache
 def _folder() -> str:
     """The folder for tables of this process; it is removed when the process ends."""

@@ -78,6 +78,7 @@ _FOUND_BY = {
     "fleet": "Of a fleet: `flashgc fleet`",
     "bench": "Of a bench: `flashgc device bench`",
     "identify": "Of a measured drive: `flashgc identify`",
+    "qualify": "Of the tests of a data sheet: `flashgc qualify`",
     "wear": "Of the logs of a drive: `flashgc wear`",
 }
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "reproduce": "flashgc.command.reproduce:reproduce",
     "model": "flashgc.command.model:model",
     "identify": "flashgc.command.identify:identify",
+    "qualify": "flashgc.command.qualify:qualify",
     "wear": "flashgc.command.wear:wear",
     "policies": "flashgc.command.policies:policies",
     "trace": "flashgc.command.trace:trace",
@@ -43,7 +44,7 @@ COMMANDS = {
 
 #: Commands with long imports before the engine starts. Ctrl-C ends the process at once until the
 #: engine handles it.
-HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify")
+HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify", "qualify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 #: The program under test broke a promise; the work itself succeeded.
