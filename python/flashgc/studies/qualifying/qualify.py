@@ -145,7 +145,7 @@ class _Qualifying:
         ]
         tasks = [*(self._of(phases, subject) for phases in rounds), *self._single(subject)]
         study.total = sum(task.wanted.cost for task in tasks)
-        with study.ending():
+        with study.stoppable(), study.ending():
             while tasks and not study.stopped:
                 tasks.sort(key=lambda task: -task.wanted.cost)
                 self._stage(tasks)
