@@ -308,8 +308,12 @@ fn config(path: &Path, options: &Options) -> RunConfig {
         page_size: unit * options.units,
         mapping_unit: (options.units > 1).then_some(unit),
         superblock: format!("dies={},planes={}", options.dies, options.planes),
-        copy_order: if options.dies > 1 && options.seed.is_multiple_of(2) { "die" } else { "written" }
-            .into(),
+        copy_order: if options.dies > 1 && options.seed.is_multiple_of(2) {
+            "die"
+        } else {
+            "written"
+        }
+        .into(),
         parity: match (options.has_parity, options.of_planes) {
             (false, _) => "none".into(),
             (true, false) => "1/4".into(),
