@@ -1,0 +1,1 @@
+"""WARP's emulated FDP drives: amplification of three streams by handles."""
