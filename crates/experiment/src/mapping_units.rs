@@ -175,7 +175,7 @@ pub(crate) fn check_requests(
                     choice("request_size", bytes(page_size)),
                 ),
                 _ => (
-                    format!("{} with requests of parts of units", subject("workload")),
+                    "a workload with requests of parts of units".to_string(),
                     "whole units in size= and align=".to_string(),
                 ),
             };

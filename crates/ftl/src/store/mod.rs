@@ -88,7 +88,7 @@ pub(crate) struct PageStore<P: VictimPolicy> {
     pub(crate) changes: Option<Vec<Change>>,
     /// The order of copies; `None` if pages are copied as they were written.
     #[snapshot(skip)]
-    pub(crate) copy_order: Option<DieByDie>,
+    pub(crate) copy_order: Option<Box<DieByDie>>,
     /// Bytes of memory of the whole store.
     #[snapshot(skip)]
     pub(crate) bytes: u64,
@@ -237,7 +237,11 @@ impl<P: VictimPolicy> PageStore<P> {
             zombies: keeps_zombies.then(ZombieCounts::default),
             changes: None,
             copy_order: layout.die_by_die.map(|members| {
-                DieByDie::new(members, &layout.buffer.programs(), geometry.pages_per_block())
+                Box::new(DieByDie::new(
+                    members,
+                    &layout.buffer.programs(),
+                    geometry.pages_per_block(),
+                ))
             }),
             bytes,
         };
