@@ -69,6 +69,14 @@ def documents(folder: Path) -> Iterator[Document]:
         "1700000000,1000,1500,1000,3\n1700086400,3000,4700,1000,4\n"
     )
     yield flashgc.wear(counts)
+    yield flashgc.qualify(
+        times="read=50us,program=500us,erase=3ms,transfer=10us",
+        blocks=128,
+        pages_per_block=64,
+        spare="25%",
+        tests="latency",
+        quick=True,
+    )
 
 
 @pytest.fixture(scope="module")
