@@ -206,6 +206,15 @@ def test_a_closed_pipe_is_no_error(arguments: str) -> None:
     assert made.stderr == ""
 
 
+@pytest.mark.parametrize("command", ["run", "compare --victim greedy --victim fifo"])
+def test_a_file_is_written_even_if_nobody_reads_the_output(command: str, tmp_path: Path) -> None:
+    out = tmp_path / "outcome.json"
+    drive = "--blocks 100 --pages-per-block 16 --writes 2x --runs 2 --quiet"
+    typed = f"{COMMAND[0]} -c '{COMMAND[2]}' {command} {drive} --out {out}"
+    subprocess.run(["bash", "-c", f"{typed} | true"], env=environment(), check=True)
+    assert out.stat().st_size > 100
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error(closed: str) -> None:
     made = subprocess.run(

@@ -82,30 +82,37 @@ class Output:
         return cls(**{name: typed.pop(name) for name in cls.__annotations__ if name in typed})
 
     def give(self, outcome: D, show: Callable[[D], None]) -> None:
-        """Show ``outcome`` or print its JSON document; write the document to ``out`` if given."""
-        if not self.as_json:
-            show(outcome)
-        self.deliver(outcome.to_json())
+        """Write the JSON document of ``outcome`` to ``out`` if given; print it, or show it."""
+        self.deliver(outcome.to_json(), lambda: show(outcome))
 
     def give_table(self, outcome: T, show: Callable[[T], None]) -> None:
-        """Show ``outcome`` or print its JSON document; write its rows as a table to ``out``."""
-        if self.as_json:
-            click.echo(outcome.to_json())
-        else:
-            show(outcome)
-        if self.out is not None:
-            from flashgc import tables
+        """Write the rows of ``outcome`` to ``out`` if given; print its JSON, or show it."""
+        try:
+            if self.out is not None:
+                from flashgc import tables
 
-            tables.save(outcome.rows(), self.out)
+                tables.save(outcome.rows(), self.out)
+        finally:
+            self._tell(outcome.to_json, lambda: show(outcome))
 
-    def deliver(self, document: str) -> None:
-        """Prints and writes one JSON document, as ``--json`` and ``--out`` ask for."""
+    def deliver(self, document: str, show: Callable[[], None] = lambda: None) -> None:
+        """Write one JSON document to ``out`` if given; print it with ``--json``, else ``show``."""
         try:
             if self.out is not None:
                 _files.write(self.out, document + "\n")
-        finally:  # Show results of hours of work even if they cannot be written.
-            if self.as_json:
-                click.echo(document)
+        finally:
+            self._tell(lambda: document, show)
+
+    def _tell(self, document: Callable[[], str], show: Callable[[], None]) -> None:
+        """Print or show an outcome.
+
+        This comes after the file, because the reader of the output may be gone, and even if the
+        file cannot be written, because hours of work may stand behind the outcome.
+        """
+        if self.as_json:
+            click.echo(document())
+        else:
+            show()
 
     def warn(self, findings: Iterable[Finding], but: Container[str] = ()) -> None:
         """Prints the findings of a study, without those whose ids are in ``but``."""
