@@ -58,7 +58,7 @@ def chi_square(one: dict[str, int], other: dict[str, int]) -> tuple[float, float
 
 
 def differences(job: str, theirs: Counts, ours: Counts) -> dict[str, bool]:
-    """Whether the requests differ in their places, sizes and operations, and in their boundaries.
+    """Compare the places, sizes and operations of requests, and their boundaries.
 
     A sequential job does not draw its places: only sizes and operations count.
     """

@@ -1,4 +1,4 @@
-"""How many drive writes a run needs until its write amplification is, and stays, near a level."""
+"""The drive writes until the amplification of a run is, and stays, near a level."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Rows:
         return float("inf") if line["low"] else None
 
     def off(self, spare: str, workload: str, victim: str, fill: str) -> float:
-        """How far the first half drive write is from the level, as a share of it."""
+        """The distance of the first half drive write from the level, as a share of it."""
         line = self.line(spare, workload, victim, fill)
         return float(line["first"]) / float(line["level"]) - 1
 

@@ -1,4 +1,4 @@
-"""What ``flashgc qualify`` prints, writes and refuses, and its findings."""
+"""The output, files, refusals and findings of ``flashgc qualify``."""
 
 from __future__ import annotations
 

@@ -3,10 +3,8 @@
 use crate::reference::picks::naive_pick;
 use crate::reference::rules::{Setting, naive_rule};
 use crate::reference::{Frontier as Naive, Reference};
-use flashgc_base::stream::NO_STREAM;
-use flashgc_ftl::{
-    Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec, PlaneLayout, VictimSpec,
-};
+use crate::two_forms::TwoForms;
+use flashgc_ftl::{Frontier, Geometry, Layout, Members, PageBuffer, PlacementSpec};
 use proptest::prelude::*;
 
 const PLACEMENTS: [&str; 3] = ["none", "fdp:handles=3,persistent=1,groups=1", "sepbit:classes=4"];
@@ -54,39 +52,25 @@ proptest! {
             seed,
             ..Layout::new(Geometry::new(blocks, b, promised.into()).unwrap())
         };
-        let spec = VictimSpec::parse(victim).unwrap();
-        let mut fast = spec.build(layout()).unwrap();
-        let mut steps = spec.build(PlaneLayout::one(layout())).unwrap();
+        let mut both = TwoForms::new(victim, &layout, placement);
         let mut slow =
             Reference::sequential(blocks as usize, b as usize, promised, Naive::Pool(2), seed);
         slow.dies = Some(turns.iter().flat_map(|&die| (0..units).map(move |_| die)).collect());
         naive_rule(placement, setting(promised)).into_iter().for_each(|rule| slow.place(rule));
         let mut pick = naive_pick(victim);
-        let low = 2 + PlacementSpec::parse(placement).unwrap().kept_for_copies();
         for (index, &(share, is_trim)) in commands.iter().enumerate() {
             let page = ((share * share * f64::from(promised)) as u32).min(promised - 1);
             if is_trim {
-                fast.trim(&[page]).unwrap();
-                steps.trim(page).unwrap();
+                both.trim(page);
                 slow.trim(page);
                 continue;
             }
             let stream = (index % 4) as u8;
             let named = (stream < 3).then_some(stream);
             slow.write_in(page, named, &mut pick);
-            let name = named.unwrap_or(NO_STREAM);
-            fast.streams().unwrap().name(&[page], &[name]).unwrap();
-            steps.streams().unwrap().name(&[page], &[name]).unwrap();
-            fast.write_until(&[page], u64::MAX).unwrap();
-            steps.write_at_once(page, 0, low, low).unwrap();
+            prop_assert_eq!(both.write(page, named), (true, true));
         }
-        fast.audit().map_err(TestCaseError::fail)?;
-        prop_assert_eq!(fast.decisions(), steps.decisions());
-        for page in 0..promised {
-            let place = slow.map.get(&page).map(|&(block, at)| (block as u32, at as u32));
-            prop_assert_eq!(fast.locate(page), place, "page {}", page);
-            let ppn = place.map(|(block, offset)| layout().geometry.ppn(block, offset));
-            prop_assert_eq!(steps.locate(page), ppn, "page {}", page);
-        }
+        let place = |page| slow.map.get(&page).map(|&(block, at)| (block as u32, at as u32));
+        both.check((0..promised).map(place))?;
     }
 }

@@ -27,5 +27,6 @@ mod smaller;
 mod steady;
 mod stepwise;
 mod told;
+mod two_forms;
 mod two_pass;
 mod zombies;

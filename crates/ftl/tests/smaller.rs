@@ -6,11 +6,11 @@ use crate::reference::rules::{Setting, naive_rule};
 use crate::reference::{
     Frontier as Naive, Placed, Reference, Shrinking as Naively, naive_allocation,
 };
+use crate::two_forms::TwoForms;
 use flashgc_base::rng::Stream;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, Frontier, Geometry, Layout, Lifespan, Members, PageBuffer,
-    PlacementSpec, PlaneLayout, Shrinking, VictimSpec, allocation_policies, victim_policies,
+    PlacementSpec, Shrinking, allocation_policies, victim_policies,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -118,9 +118,7 @@ fn compare(case: &Case) -> Result<Reached, TestCaseError> {
         seed: case.seed,
         ..Layout::new(geometry)
     };
-    let spec = VictimSpec::parse(victim).unwrap();
-    let mut fast = spec.build(layout()).unwrap();
-    let mut steps = spec.build(PlaneLayout::one(layout())).unwrap();
+    let mut both = TwoForms::new(victim, &layout, placement);
 
     let mut slow =
         Reference::sequential(blocks as usize, b as usize, promised, Naive::Pool(2), case.seed);
@@ -139,13 +137,11 @@ fn compare(case: &Case) -> Result<Reached, TestCaseError> {
     naive_rule(placement, setting(promised)).into_iter().for_each(|rule| slow.place(rule));
     let filled = slow.programs;
     let mut pick = naive_pick(victim);
-    let reserved = PlacementSpec::parse(placement).unwrap().kept_for_copies();
 
     for (index, &(share, is_trim)) in case.commands.iter().enumerate() {
         let page = ((share * share * f64::from(promised)) as u32).min(promised - 1);
         if is_trim {
-            fast.trim(&[page]).unwrap();
-            steps.trim(page).unwrap();
+            both.trim(page);
             slow.trim(page);
             continue;
         }
@@ -155,40 +151,29 @@ fn compare(case: &Case) -> Result<Reached, TestCaseError> {
         if slow.life.is_uncertain {
             break;
         }
-        let name = named.unwrap_or(NO_STREAM);
-        fast.streams().unwrap().name(&[page], &[name]).unwrap();
-        steps.streams().unwrap().name(&[page], &[name]).unwrap();
-        let written = fast.write_until(&[page], u64::MAX).unwrap();
-        let low = 2 + reserved;
-        let placed = steps.write_at_once(page, 0, low, low).unwrap();
-        prop_assert_eq!((written == 1, placed.is_some()), (!slow.life.over, !slow.life.over));
-        if slow.life.over {
-            prop_assert!(fast.has_ended() && steps.has_ended());
+        let lives = !slow.life.over;
+        prop_assert_eq!(both.write(page, named), (lives, lives));
+        if !lives {
+            prop_assert!(both.batches.has_ended() && both.steps.has_ended());
             break;
         }
     }
     if slow.life.is_uncertain {
         return Ok(Reached { uncertain: 1, ..Reached::default() });
     }
-    fast.audit().map_err(TestCaseError::fail)?;
-    steps.audit().map_err(TestCaseError::fail)?;
-    prop_assert_eq!(fast.decisions(), steps.decisions());
+    let lost: Vec<usize> = (0..blocks as usize).map(|block| slow.lost(block)).collect();
+    let place = |page| slow.map.get(&page).copied();
+    let moved = |(block, at): (usize, usize)| (block as u32, (lost[block] + at) as u32);
+    both.check((0..promised).map(|page| place(page).map(moved)))?;
+    let (fast, steps) = (&both.batches, &both.steps);
     prop_assert_eq!(fast.counters().programs(), slow.programs - filled);
     prop_assert_eq!(fast.blocks(0).erase_counts(), &slow.erases[..]);
     let naive = slow.shrinking.as_ref().unwrap();
     let wear = fast.wear().unwrap();
-    let lost: Vec<usize> = (0..blocks as usize).map(|block| slow.lost(block)).collect();
     let shrunk = wear.shrunk().unwrap();
     prop_assert_eq!(shrunk.superblocks as usize, lost.iter().filter(|&&lost| lost > 0).count());
     prop_assert_eq!(shrunk.lost_pages as usize, lost.iter().sum::<usize>());
     prop_assert_eq!(wear.bad_blocks() as usize, naive.retired.len());
-    for page in 0..promised {
-        let place = slow.map.get(&page);
-        let place = place.map(|&(block, at)| (block as u32, (lost[block] + at) as u32));
-        prop_assert_eq!(fast.locate(page), place, "page {}", page);
-        let ppn = place.map(|(block, offset)| geometry.ppn(block, offset));
-        prop_assert_eq!(steps.locate(page), ppn, "page {}", page);
-    }
     prop_assert_eq!(fast.counts().packing, steps.counts().packing);
     prop_assert_eq!(fast.counts().skipped, steps.counts().skipped);
     Ok(Reached {

@@ -14,13 +14,13 @@ use super::{Random, bound32};
 impl GeneratorSpec {
     /// Returns `true` if a generator gives its requests sizes, or boundaries where they begin.
     pub fn has_sizes(&self) -> bool {
-        self.parts.iter().any(|part| part.asked.is_given())
+        self.parts.iter().any(|part| part.size_params.is_given())
     }
 
     /// Returns `true` if every generator gives its requests sizes, so that the size that a run gives
     /// them means nothing.
     pub fn decides_sizes(&self) -> bool {
-        self.parts.iter().all(|part| part.asked.sizes.is_some())
+        self.parts.iter().all(|part| part.size_params.sizes.is_some())
     }
 
     /// Opens the requests of a workload that [has sizes](Self::has_sizes). Requests of a generator
@@ -87,7 +87,7 @@ impl GeneratorSpec {
         let mut discards = false;
         for part in &self.parts {
             let names_pages = part.plan.fixed_pages().is_some() || part.plan.page_size().is_some();
-            if names_pages && (part.asked.is_given() || request_size != page_size) {
+            if names_pages && (part.size_params.is_given() || request_size != page_size) {
                 return Err(SpecError::new(
                     format!(
                         "{}: found requests with sizes, expected pages of {page_size} bytes, because this \
@@ -121,7 +121,7 @@ impl GeneratorSpec {
     pub fn cuts_pages(&self, page_size: u32, request_size: u32) -> bool {
         self.parts.iter().any(|part| {
             let sizes = part.sizes(request_size);
-            let align = part.asked.align.unwrap_or(sizes.least());
+            let align = part.size_params.align.unwrap_or(sizes.least());
             !sizes.divisor().is_multiple_of(page_size) || !align.is_multiple_of(page_size)
         })
     }
@@ -131,7 +131,7 @@ impl GeneratorSpec {
     pub fn pages_a_request(&self, page_size: u32, request_size: u32) -> f64 {
         let of_part = |part: &Weighted| {
             let sizes = part.sizes(request_size);
-            let align = part.asked.align.unwrap_or(sizes.least());
+            let align = part.size_params.align.unwrap_or(sizes.least());
             part.weight * sizes.mean(|bytes| pages_of(bytes, align, page_size))
         };
         self.parts.iter().map(of_part).sum()
@@ -151,7 +151,7 @@ impl GeneratorSpec {
             let sizes = part.sizes(request_size);
             let pages = sizes.most().div_ceil(page_size);
             // Requests that begin at pages, or that begin and end in the same page.
-            let align = part.asked.align.unwrap_or(sizes.least());
+            let align = part.size_params.align.unwrap_or(sizes.least());
             let begins_pages = align.is_multiple_of(page_size);
             let in_page = page_size.is_multiple_of(align) && sizes.most() <= align;
             let same = sizes.least().div_ceil(page_size) == pages;
@@ -165,7 +165,7 @@ impl GeneratorSpec {
 impl Weighted {
     /// Returns the sizes of the generator's requests: its own, or `request_size` bytes.
     fn sizes(&self, request_size: u32) -> Sizes {
-        self.asked.sizes.clone().unwrap_or_else(|| Sizes::single(request_size))
+        self.size_params.sizes.clone().unwrap_or_else(|| Sizes::single(request_size))
     }
 
     /// Returns the bytes of the generator's part of the drive, with its sizes and boundaries.
@@ -178,10 +178,10 @@ impl Weighted {
         let sizes = self.sizes(request_size);
         let pages = self.place.pages(logical_pages);
         let byte = |page: u32| u64::from(page) * u64::from(page_size);
-        let follows = self.asked.is_given() && self.plan.follows()?;
+        let follows = self.size_params.is_given() && self.plan.follows()?;
         // A request that follows another one may begin at any byte.
         let usual = if follows { 1 } else { sizes.least() };
-        let align = self.asked.align.unwrap_or(usual);
+        let align = self.size_params.align.unwrap_or(usual);
         Ok(Extent { sizes, align, bytes: byte(pages.start)..byte(pages.end), follows })
     }
 

@@ -34,13 +34,13 @@ pub(super) enum Sizes {
 
 /// The two parameters of a generator, as far as they are given.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct SizeParams {
     pub sizes: Option<Sizes>,
     /// In bytes.
     pub align: Option<u32>,
 }
 
-impl Asked {
+impl SizeParams {
     /// Reads both parameters.
     pub fn read(params: &Params) -> Result<Self, SpecError> {
         let given = |param: &Param| Some(params.text(param.name)).filter(|text| *text != NONE);

@@ -14,7 +14,7 @@ use super::commands::{Commands, Part};
 use super::extents::Cut;
 use super::place::{Place, Shifted};
 use super::sized::{Fit, Parts, Several};
-use super::sizes::Asked;
+use super::sizes::SizeParams;
 use super::{Blocks, Generator, Random, bound32, generators};
 use crate::Workload;
 
@@ -39,7 +39,7 @@ pub(super) struct Weighted {
     pub read: f64,
     pub trim: f64,
     pub place: Place,
-    pub asked: Asked,
+    pub size_params: SizeParams,
     pub params: Params,
     pub plan: Arc<dyn Generator>,
 }
@@ -314,12 +314,12 @@ impl Weighted {
             ));
         }
         let plan = (info.plan)(&params)?;
-        let (place, asked) = (Place::read(&params)?, Asked::read(&params)?);
-        if asked.is_given() {
+        let (place, size_params) = (Place::read(&params)?, SizeParams::read(&params)?);
+        if size_params.is_given() {
             plan.follows()?;
         }
         let params = params.without_defaults(info.params, &Place::NAMES);
-        Ok(Self { weight, read, trim, place, asked, params, plan })
+        Ok(Self { weight, read, trim, place, size_params, params, plan })
     }
 
     /// Opens the generator on its part of the drive.

@@ -244,6 +244,7 @@ class _Qualifying:
             for name, test in (("jesd219", enterprise), ("wsat", saturation))
             if test is not None
         ]
+        depths = [value for key, value in self.results.items() if key.startswith("depth ")]
         qualification = Qualification(
             name=str(self.sections["drive"].get("device", "drive")),
             command=_command(self.sections, self.quick),
@@ -260,16 +261,12 @@ class _Qualifying:
             rounds=tuple(sheet for sheet in sheets if sheet is not None),
             wsat=saturation,
             jesd219=enterprise,
-            depth=tuple(self.results[key] for key in self.results if key.startswith("depth ")),
+            depth=tuple(sorted(depths, key=lambda cell: (not cell.read, cell.depth))),
             endurance=single.endurance(subject, cycles, *known[0]) if known else None,
             worked=single.worked(sequential, saturation)
             if sequential is not None and saturation is not None
             else None,
             refused=self.refused,
-        )
-        qualification = replace(
-            qualification,
-            depth=tuple(sorted(qualification.depth, key=lambda cell: (not cell.read, cell.depth))),
         )
         return replace(qualification, findings=tuple(findings(qualification)))
 
