@@ -1,4 +1,7 @@
-"""Policies in Python, named by a text ``python:FILE.py:NAME``.
+"""Policies in Python, named by a text ``python:FILE.py:NAME``, perhaps with parameters.
+
+``python:edt.py:Edt,alpha=0.25`` names the class ``Edt``, whose objects are made with
+``alpha=0.25``.
 
 Such a policy is a program, and runs with the rights of the user who loads it. If an experiment file
 names one, that is reported the first time. A drive's file is data; :mod:`flashgc.device.code`
@@ -13,11 +16,13 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults, _neighbours
 from flashgc._core import ConfigError, suggest
 from flashgc.foreign import one_line
+from flashgc.policy_parameters import bound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +33,10 @@ KEYS = ("victim", "placement")
 #: Policies in Python: by the key of their option, then by the text that names them.
 Policies: TypeAlias = Mapping[str, Mapping[str, object]]
 
+#: The text of a policy in Python. Its file may contain colons and commas, and so may a value.
+_WRITTEN = re.compile(
+    r"python:(?P<file>.+?\.py|.+):(?P<name>[^:,=]+)(?P<values>(?:,.*)?)", re.DOTALL
+)
 #: A place within a file: ``grid.toml:3:10``.
 _IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
@@ -39,6 +48,12 @@ def is_written(text: object) -> bool:
     (True, False)
     """
     return isinstance(text, str) and text.startswith("python:")
+
+
+def in_file(text: str) -> bool:
+    """True if ``text`` names a policy in a file; an object of a program has a name only."""
+    match = _WRITTEN.fullmatch(text)
+    return match is not None and os.path.isfile(match["file"])
 
 
 def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -63,18 +78,51 @@ def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
     return loaded
 
 
-def parted(text: str, place: str) -> tuple[str, str]:
-    """File and name in ``python:FILE.py:NAME``."""
-    file, separator, name = text.removeprefix("python:").rpartition(":")
-    if not separator or not file or not name:
+@dataclass(frozen=True)
+class Written:
+    """The parts of a text ``python:FILE.py:NAME,PARAMETER=VALUE``."""
+
+    file: str
+    name: str
+    #: The parameters and their values, as they were given.
+    parameters: Mapping[str, str]
+
+    def text(self, file: str) -> str:
+        """The text with ``file`` in place of its file."""
+        values = "".join(f",{name}={value}" for name, value in self.parameters.items())
+        return f"python:{file}:{self.name}{values}"
+
+
+def parted(text: str, place: str) -> Written:
+    """The parts of ``python:FILE.py:NAME,PARAMETER=VALUE``.
+
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
+
+    >>> parted("python:a,b/edt.py:Edt,alpha=0.25", "victim")
+    Written(file='a,b/edt.py', name='Edt', parameters={'alpha': '0.25'})
+    """
+    match = _WRITTEN.fullmatch(text)
+    if match is None:
         raise ConfigError(
-            f"{place}: '{shown(text)}' is not understood; hint: write python:FILE.py:NAME"
+            f"{place}: '{shown(text)}' is not understood; "
+            "hint: write python:FILE.py:NAME or python:FILE.py:NAME,PARAMETER=VALUE"
         )
-    return file, name
+    parameters: dict[str, str] = {}
+    for part in filter(None, match["values"].split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or not name or not value:
+            raise ConfigError(
+                f"{place}: found '{shown(part)}' in '{shown(text)}', expected PARAMETER=VALUE; "
+                f"hint: write python:{shown(match['file'])}:{match['name']},PARAMETER=VALUE"
+            )
+        if name in parameters:
+            raise ConfigError(f"{place}: {shown(text)} gives {name} twice; hint: leave one out")
+        parameters[name] = value
+    return Written(match["file"], match["name"], parameters)
 
 
 def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
-    """Load the policy ``python:FILE.py:NAME``.
+    """Load the policy that ``text`` names.
 
     With ``guarded``, a file that others than this user and root could have written is refused.
     """
@@ -92,10 +140,17 @@ class Files:
         self._guarded = guarded
         self._modules: dict[str, ModuleType] = {}
         self._folders: dict[str, _neighbours.Folder] = {}
+        #: Policies by the path of their file, their name and their parameters.
+        self._policies: dict[tuple[str, str, tuple[tuple[str, str], ...]], object] = {}
 
     def load(self, text: str, place: str) -> object:
-        """Load the policy ``python:FILE.py:NAME``."""
-        file, name = parted(text, place)
+        """Load the policy ``python:FILE.py:NAME``, with its parameters.
+
+        A class with the same parameters is one object, so that a victim policy and a placement of
+        this class share their state.
+        """
+        written = parted(text, place)
+        file, name = written.file, written.name
         path = os.path.realpath(file)
         module = self._modules.get(path)
         if module is None:
@@ -104,8 +159,11 @@ class Files:
             known = [word for word in vars(module) if callable(getattr(module, word))]
             hint = suggest(name, known) if known else f"define {name} in it"
             raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {hint}")
-        policy: object = getattr(module, name)
-        return policy
+        key = (path, name, tuple(sorted(written.parameters.items())))
+        if key not in self._policies:
+            policy = getattr(module, name)
+            self._policies[key] = bound(policy, written.parameters, place)
+        return self._policies[key]
 
     def _module(self, file: str, place: str) -> ModuleType:
         if not os.path.isfile(file):
@@ -169,10 +227,10 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
         match = _IN_FILE.fullmatch(place)
         if match is None:
             continue
-        file, name = parted(text, place)
-        names = files.setdefault((match["file"], file), [])
-        if name not in names:
-            names.append(name)
+        written = parted(text, place)
+        names = files.setdefault((match["file"], written.file), [])
+        if written.name not in names:
+            names.append(written.name)
     if not files:
         return
     from pathlib import Path

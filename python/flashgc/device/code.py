@@ -39,17 +39,17 @@ def check(path: Path, read: Mapping[str, Any], *, allowed: bool) -> None:
             f"--allow-python: {path} names no code; hint: leave it out (in Python: allow_python)"
         )
     for key, text in outside.items():
-        file, name = parted(text, f"the {_CALLED[key]} of {path}")
+        code = parted(text, f"the {_CALLED[key]} of {path}")
+        subject = f"{path} names code as its {_CALLED[key]}: {shown(code.file)}"
         if not allowed:
             raise ConfigError(
-                f"{path} names code as its {_CALLED[key]}: {shown(file)} ({shown(name)}), which "
-                "would run with your rights; hint: --allow-python if you trust it (in Python: "
-                "allow_python=True)"
+                f"{subject} ({shown(code.name)}), which would run with your rights; hint: "
+                "--allow-python if you trust it (in Python: allow_python=True)"
             )
-        if not os.path.isabs(file):
+        if not os.path.isabs(code.file):
             raise ConfigError(
-                f"{path} names code as its {_CALLED[key]}: {shown(file)}, expected a whole path: "
-                "which file that is depends on the folder; hint: make the drive again"
+                f"{subject}, expected a whole path: which file that is depends on the folder; "
+                "hint: make the drive again"
             )
 
 
@@ -87,12 +87,12 @@ def inert_victim(path: Path, read: Mapping[str, Any]) -> Written:
     """
     text = _outside(read).get("placement")
     if text is not None:
-        file, name = parted(text, f"the placement of {path}")
+        code = parted(text, f"the placement of {path}")
         raise ConfigError(
             f"{path} is not served, and its blocks and counts are not known without its "
-            f"placement: code in {shown(file)} ({shown(name)}); hint: flashgc device check {path} "
-            f"reads its pages without it; stat works while flashgc device serve {path} "
-            "--allow-python runs it"
+            f"placement: code in {shown(code.file)} ({shown(code.name)}); hint: flashgc device "
+            f"check {path} reads its pages without it; stat works while flashgc device serve "
+            f"{path} --allow-python runs it"
         )
     return inert(read)
 

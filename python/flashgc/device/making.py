@@ -16,7 +16,7 @@ from flashgc.configuration import configurations
 from flashgc.device import need_linux, writers
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import OPTIONS as ALL
-from flashgc.policy_files import Policies
+from flashgc.policy_files import Policies, parted
 from flashgc.units import parse_size
 
 #: The options of an experiment that make a stored drive.
@@ -102,8 +102,8 @@ def plan(
 
 def _absolute(text: str) -> str:
     """The name of a policy in Python, with the absolute path of its file."""
-    file, _, name = text.removeprefix("python:").rpartition(":")
-    return f"python:{Path(file).resolve()}:{name}"
+    code = parted(text, "the policy")
+    return code.text(str(Path(code.file).resolve()))
 
 
 def configuration(path: Path, held: _core.DriveFile | None = None) -> dict[str, Any]:

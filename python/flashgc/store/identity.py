@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from flashgc import _core, _neighbours
-from flashgc.policy_files import KEYS, is_written
+from flashgc.policy_files import KEYS, is_written, parted
 from flashgc.registry import trace_layouts
 
 #: The path of a file in the spec of a generator.
@@ -189,7 +189,9 @@ def _without_names(
 
 def _code(text: str, files: dict[str, Read]) -> str:
     """The identity of a Python policy: its own file, and the files beside it that it imports."""
-    file, _, name = text.removeprefix("python:").rpartition(":")
+    code = parted(text, "the policy")
+    file = code.file
+    name = ",".join([code.name, *(f"{key}={at}" for key, at in sorted(code.parameters.items()))])
     try:
         own, beside = _neighbours.sources(file, lambda path: Path(path).read_bytes())
     except OSError:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from flashgc import _core, _naming
 from flashgc._core import ConfigError
 from flashgc._engine import OnResult, Simulated, peak_memory_bytes
-from flashgc.policy_files import KEYS, is_written
+from flashgc.policy_files import KEYS, in_file, is_written
 from flashgc.store.file import Kept, Store
 from flashgc.store.identity import check_unchanged, key_of
 
@@ -111,7 +111,7 @@ class Keeping:
     def _check(self, config: Mapping[str, Any]) -> None:
         for key in KEYS:
             text = config.get(key)
-            if is_written(text) and not Path(str(text).split(":")[1]).is_file():
+            if is_written(text) and not in_file(str(text)):
                 raise ConfigError(
                     f"{self._option}: {text} is not in a file, so no later run can recognise it; "
                     "hint: name it as python:FILE.py:NAME"

@@ -65,6 +65,6 @@ def _reason(error: Exception, config: dict[str, Any]) -> str:
 def _named(text: str, config: dict[str, Any]) -> str:
     """The text of an error of a policy in Python; the text names the policy or its file."""
     written = [config[key] for key in KEYS if is_written(config.get(key))]
-    if not written or any(parted(condition, "")[0] in text for condition in written):
+    if not written or any(parted(condition, "").file in text for condition in written):
         return text
     return f"{' and '.join(written)}: {text}"

@@ -301,10 +301,10 @@ def permission(experiment: Path | None, *, given: bool) -> Callable[[PolicyRows]
                 "typed needs no permission"
             )
         for text, place in of_file if not given else ():
-            file, name = parted(text, place)
+            code = parted(text, place)
             raise ConfigError(
-                f"{place}: {experiment} names code: {shown(file)} ({shown(name)}), which would run "
-                "with your rights; hint: --allow-python if you trust it"
+                f"{place}: {experiment} names code: {shown(code.file)} ({shown(code.name)}), which "
+                "would run with your rights; hint: --allow-python if you trust it"
             )
 
     return check

@@ -18,7 +18,7 @@ from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 from flashgc.experiment import experiment
 from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
-from flashgc.policy_files import Policies
+from flashgc.policy_files import Policies, load_policies
 from flashgc.results import Result
 from flashgc.results.figures import figures_of
 from flashgc.results.findings import Finding, Rules
@@ -253,10 +253,10 @@ class Search:
             self._study.show(share, f"simulating {value}", len(self._done), "values")
 
         try:
-            setup = experiment(self._sought.lay(self._values, value), places)
+            laid = self._sought.lay(self._values, value)
             simulated = simulate(
-                setup,
-                self._python,
+                experiment(laid, places),
+                self._policies(laid, places),
                 places=places,
                 default_runs=COMPARED_RUNS,
                 progress=look,
@@ -284,6 +284,13 @@ class Search:
                 f"wanted: no result has {missing[0]}; hint: drives of --drive timed have times"
             )
         return _Evaluated(result, figures, "")
+
+    def _policies(self, laid: Mapping[str, Mapping[str, Any]], places: Places) -> Policies:
+        """The policies in Python of one value, which may be a parameter of such a policy."""
+        if not self._sought.parameter:
+            return self._python
+        loaded = load_policies(laid.get("gc"), places)
+        return {key: {**self._python.get(key, {}), **loaded[key]} for key in loaded}
 
     def outcome(
         self,

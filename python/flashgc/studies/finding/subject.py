@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.options import OPTIONS, PATHS, find, known
+from flashgc.policy_files import is_written, parted
 from flashgc.studies.sweep import ranges
 
 #: Kinds of options whose values are numbers, or begin with one.
@@ -94,7 +95,12 @@ def with_parameter(spec: str, name: str, value: Any) -> str:
 
     >>> with_parameter("d-choices:d=10,c=1", "d", 4), with_parameter("d-choices", "d", 4)
     ('d-choices:d=4,c=1', 'd-choices:d=4')
+    >>> with_parameter("python:edt.py:Edt,alpha=0.25", "alpha", 0.5)
+    'python:edt.py:Edt,alpha=0.5'
     """
+    if is_written(spec):
+        code = parted(spec, "the policy")
+        return replace(code, parameters={**code.parameters, name: str(value)}).text(code.file)
     head, colon, rest = spec.partition(":")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", head):
         raise ConfigError(f"'{spec}' is no spec with parameters; hint: write name:a=1,b=2")
