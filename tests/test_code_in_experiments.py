@@ -110,3 +110,23 @@ def test_a_checkpoint_has_no_code(written: Path) -> None:
     assert made.returncode == 2
     assert "a victim policy written in Python cannot be saved" in made.stderr
     assert not (written / "c.ckpt").exists()
+
+
+def test_the_file_of_a_policy_counts_from_the_experiment(written: Path) -> None:
+    inside = written / "inside"
+    inside.mkdir()
+    for name in ("policy.py", "one.toml"):
+        (written / name).rename(inside / name)
+    grid = (inside / "one.toml").read_text()
+    grid = grid.replace('"python:policy.py:first"', '["python:policy.py:first", "greedy"]')
+    grid += '[[sweep.leave_out]]\ngc.victim = "python:policy.py:first"\n'
+    (inside / "grid.toml").write_text(grid)
+    for command in ("run", "compare"):
+        made = run(written, written / "state", command, "inside/one.toml", "--quiet")
+        assert made.returncode == 0, made.stderr
+        assert "python:inside/policy.py:first" in made.stdout
+    made = run(written, written / "state", "sweep", "inside/grid.toml", "--dry-run")
+    assert made.stdout.startswith("1 cell: "), made.stdout + made.stderr
+    typed = ("run", "inside/one.toml", "--victim", "python:policy.py:first", "--quiet")
+    made = run(written, written / "state", *typed)
+    assert "--victim: policy.py: no such file" in made.stderr

@@ -484,3 +484,16 @@ def test_a_warning_of_several_results_is_said_once() -> None:
     # Findings of another kind get their own line, even if they begin with the same words.
     other = {**moving("+2%"), "id": "imprecise"}
     assert len(said([one], [other], [])) == 2
+
+
+def test_a_table_or_a_document_by_the_name_of_the_file(command: Command, tmp_path: Path) -> None:
+    drive = ("--blocks", "200", "--pages-per-block", "16", "--writes", "1x", "--quiet")
+    two = ("--victim", "fifo", "--victim", "greedy", "--runs", "1")
+    for ending, start in ((".csv", "place,name,"), (".tex", "\\begin{tabular}"), (".json", "{")):
+        made = command("compare", *two, *drive, "--out", f"out{ending}")
+        assert made.returncode == 0, made.stderr
+        assert (tmp_path / f"out{ending}").read_text().startswith(start)
+    made = command("run", *drive, "--out", "run.csv")
+    assert made.returncode == 2
+    assert made.stderr.endswith("hint: run.json\n")
+    assert not (tmp_path / "run.csv").exists()

@@ -229,3 +229,16 @@ def test_a_file_of_a_table_is_private_and_goes_with_the_process(tmp_path: Path) 
     file, *modes = done.stdout.split()
     assert modes == ["0o600", "0o700"]
     assert not Path(file).parent.exists()
+
+
+def test_a_comparison_is_a_frame_with_its_doubts() -> None:
+    pandas = pytest.importorskip("pandas")
+    drive = {"blocks": 200, "pages_per_block": 16, "runs": 2}
+    ranking = flashgc.compare(["fifo", "greedy"], writes="1x", **drive)
+    frame = ranking.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["victim"]) == [rank.result.config.victim for rank in ranking]
+    assert list(frame["ratio"]) == [rank.ratio for rank in ranking]
+    assert list(frame["doubts"]) == ["; ".join(rank.result.warnings) for rank in ranking]
+    assert all(frame["doubts"])
+    assert f"note: {ranking.best.warnings[0]}" in str(ranking)

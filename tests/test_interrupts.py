@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -182,3 +184,48 @@ def test_a_thread_that_ctrl_c_kept_from_its_start_ends_at_once() -> None:
     with Waiting() as waiting:
         assert waiting._thread.is_alive()
     assert not waiting._thread.is_alive()
+
+
+def test_ctrl_c_ends_the_loop_of_a_program_and_gives_it_what_there_is() -> None:
+    program = textwrap.dedent(
+        """
+        import flashgc
+        print("go", flush=True)
+        try:
+            for seed in range(3):
+                call = dict(blocks=2000, writes="9000x", seed=seed)
+                {call}
+                print("on")
+        except KeyboardInterrupt as stop:
+            print(type(stop).__name__, getattr(stop.result, "interrupted", None))
+        """
+    )
+    for call in (
+        "flashgc.run('uniform', **call)",
+        "flashgc.compare(['fifo', 'greedy'], **call)",
+        "flashgc.find('spare', 'WA<2', **call)",
+        "flashgc.sweep({'drive': {'blocks': 2000}, 'run': {'writes': '9000x', 'seed': seed}},"
+        " results='grid.results')",
+        "flashgc.gap('uniform', **call)",
+        "flashgc.tune(workload='uniform', **call)",
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen(
+                [sys.executable, "-c", program.replace("{call}", call)], cwd=folder,
+                env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            assert process.stdout is not None
+            assert process.stdout.readline() == "go\n"
+            under_way(process, 0.5)
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate(timeout=60)
+            assert rest == "Interruption True\n", (call, errors)
+
+
+def test_a_module_is_the_command() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "flashgc", "run", "--victim", "gredy"],
+        env=environment(), text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (made.returncode, made.stdout) == (2, "")
+    assert made.stderr.endswith("hint: did you mean 'greedy'?\n")

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import flashgc
-from conftest import Command
+from conftest import ROOT, Command
 from flashgc import Blocks
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "6x", "runs": 2}
@@ -344,3 +344,22 @@ def test_good_policies_conform(policy: object) -> None:
 def test_bad_policies_are_told_what_is_wrong(policy: object, message: str) -> None:
     with pytest.raises(flashgc.PolicyError, match=message):
         flashgc.check_policy(policy)
+
+
+def test_policies_of_the_readme_and_of_numpy_are_clean_for_type_checkers(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    readme = (ROOT / "README.md").read_text()
+    policy = readme.split("<!-- file: mine.py -->\n```python\n")[1].split("```")[0]
+    uses = (
+        "\n\nimport flashgc\n\n\ndef typed(blocks: flashgc.Blocks) -> np.intp:\n"
+        "    return blocks.valid.argmin()\n\n\n"
+        "flashgc.run(victim=old_and_empty)\nflashgc.run(victim=typed)\n"
+        "flashgc.compare([old_and_empty, typed, 'greedy'])\n"
+    )
+    file = tmp_path / "mine.py"
+    file.write_text(policy + uses)
+    out, _, code = api.run([str(file), "--config-file=", "--cache-dir", str(ROOT / ".mypy_cache")])
+    assert code == 0, out
+    file.write_text(f"{policy}{uses}flashgc.run(victim=str)\n")
+    out, _, code = api.run([str(file), "--config-file=", "--cache-dir", str(ROOT / ".mypy_cache")])
+    assert code == 1, "the check cannot fail"

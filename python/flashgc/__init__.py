@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         TraceError,
         version,
     )
+    from flashgc._interruptions import Interruption
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
     from flashgc.logs.compute import wear
@@ -105,6 +106,7 @@ __all__ = [
     "Fleet",
     "Gap",
     "Identification",
+    "Interruption",
     "Now",
     "PickedBlock",
     "Placement",
@@ -170,6 +172,7 @@ __all__ = [
 #: The public names in each module. A module is imported at the first use of one of its names, so
 #: that the command starts fast.
 _HOMES = {
+    "_interruptions": "Interruption",
     "registry": (
         "allocations caches endurances fills gc_presets frontiers generators hints "
         "mappings page_caches placements policies schemes trace_formats trace_layouts "

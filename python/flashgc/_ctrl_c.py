@@ -22,11 +22,23 @@ if TYPE_CHECKING:
 
 #: Not empty in a process of the command, empty in a program that imports flashgc.
 _commands: list[bool] = []
+#: An entry for each Ctrl-C that stopped work.
+_presses: list[bool] = []
 
 
 def of_command() -> bool:
     """True in a process of the command. After a stop, the command reports its results and ends."""
     return bool(_commands)
+
+
+def note() -> None:
+    """Count a Ctrl-C that stops work; the program gets an exception later."""
+    _presses.append(True)
+
+
+def presses() -> int:
+    """The number of times that Ctrl-C has stopped work in this process."""
+    return len(_presses)
 
 
 def hold() -> None:

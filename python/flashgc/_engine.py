@@ -66,6 +66,7 @@ def interruptible(control: Control) -> Iterator[bool]:
         nonlocal presses
         presses += 1
         if presses == 1:
+            _ctrl_c.note()
             control.cancel()
             notice.start()
         elif presses == 2:

@@ -1,4 +1,4 @@
-"""The display of results: one line of text, and a small table for notebooks."""
+"""The display of results: one line of text, and a small table with notes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Shown:
 
 
 class Shows:
-    """An object that is displayed as one line, and in notebooks as a table."""
+    """An object that is displayed as one line, and in notebooks and by ``print`` as a table."""
 
     def _shown(self) -> Shown:
         """The line and the table. By default they show the attributes that are numbers or texts."""
@@ -54,6 +54,9 @@ class Shows:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._shown().line}>"
+
+    def __str__(self) -> str:
+        return to_text(self._shown())
 
     def _repr_html_(self) -> str:
         shown = self._shown()
@@ -85,6 +88,31 @@ def to_html(caption: str, shown: Shown) -> str:
     for note in (*([f"{more} more rows"] if more > 0 else []), *shown.notes):
         parts.append(f"<p>{for_html(note)}</p>")
     return "".join([*parts, "</div>"])
+
+
+def to_text(shown: Shown) -> str:
+    """The line, the table and the notes as lines of text.
+
+    >>> print(to_text(Shown("2 results", [("a", "10"), ("bb", "9")], notes=["too few"])))
+    2 results
+    a   10
+    bb  9
+    note: too few
+    """
+    columns = shown.columns or [Column("")] * max(map(len, shown.rows), default=0)
+    rows = [[column.heading for column in columns]] if shown.columns else []
+    rows += [list(row) for row in shown.rows[:MOST_ROWS]]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = [shown.line]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if column.is_figure else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        )
+        lines.append("  ".join(cells).rstrip())
+    more = len(shown.rows) - MOST_ROWS
+    notes = [*([f"{more} more rows"] if more > 0 else []), *shown.notes]
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
 
 def _cell(text: str, column: Column, tag: str) -> str:

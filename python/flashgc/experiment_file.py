@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, check, is_trace, toml_places
+from flashgc.policy_files import KEYS, in_folder
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
 
@@ -26,6 +27,9 @@ _DEEP = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_PARTS}}}")
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of the file at ``path``, and the place (``file:line:column``) of each key.
+
+    The file of a policy in Python counts from the folder of ``path``, so an experiment gives the
+    same wherever the command runs.
 
     Raises :class:`flashgc.ConfigError` if the file cannot be read or is not TOML.
     """
@@ -51,7 +55,27 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     except ConfigError as error:
         hint = "hint: TOML's numbers have 64 bits"
         raise ConfigError(f"{path}:{error}; {hint}") from None
+    _name_code(values, path.parent)
     return values, {key: f"{path}:{line}:{column}" for key, line, column in places}
+
+
+def _name_code(values: Any, folder: Path) -> None:
+    """Let the files of policies in Python begin with ``folder``, in every section ``gc``."""
+    if isinstance(values, list):
+        for value in values:
+            _name_code(value, folder)
+    if not isinstance(values, dict):
+        return
+    gc = values.get("gc")
+    section: dict[str, Any] = gc if isinstance(gc, dict) else {}
+    for key in KEYS:
+        texts = section.get(key)
+        if isinstance(texts, list):
+            section[key] = [in_folder(text, folder) for text in texts]
+        elif texts is not None:
+            section[key] = in_folder(texts, folder)
+    for value in values.values():
+        _name_code(value, folder)
 
 
 def _read(path: Path) -> str:

@@ -56,6 +56,14 @@ def in_file(text: str) -> bool:
     return match is not None and os.path.isfile(match["file"])
 
 
+def in_folder(text: object, folder: Path) -> object:
+    """``text``, with a relative file counted from ``folder`` if it names a policy in Python."""
+    match = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
+    if match is None or str(folder) == ".":
+        return text
+    return f"python:{os.path.join(folder, match['file'])}:{match['name']}{match['values']}"
+
+
 def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Key, text and place of every policy in Python that section ``gc`` names."""
     given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}

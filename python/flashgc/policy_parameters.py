@@ -101,7 +101,7 @@ def _type(policy: object, parameter: inspect.Parameter) -> Any:
     """The type of a parameter: by its annotation, else by its default; ``None`` if unknown."""
     annotation = parameter.annotation
     if isinstance(annotation, str):  # `from __future__ import annotations`
-        maker = vars(policy).get("__init__") if inspect.isclass(policy) else policy
+        maker = getattr(policy, "__init__", None) if inspect.isclass(policy) else policy
         names = {**vars(builtins), **vars(typing), **getattr(maker, "__globals__", {})}
         try:
             annotation = eval(annotation, names)  # The file that wrote it has run already.

@@ -15,6 +15,7 @@ from flashgc import _core
 from flashgc._core import ConfigError, Control, TraceError
 from flashgc._documents import Document
 from flashgc._engine import Progress, interruptible
+from flashgc._interruptions import interrupts_program
 from flashgc.traces import Path
 from flashgc.units import parse_page_size
 
@@ -38,6 +39,7 @@ class Recording(Document):
     exit_code: int | None
 
 
+@interrupts_program
 def trace_record(
     program: Sequence[str],
     target: Path,
@@ -54,7 +56,8 @@ def trace_record(
     ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. With ``filter`` = n (64 by
     default), references that make no difference to an LRU memory of n pages or more are omitted; 0
     omits only repeated references in a row to one page. After ``accesses`` accesses, or when
-    stopped by Ctrl-C or ``control``, the program is ended and the file holds the references so far.
+    stopped by Ctrl-C or ``control``, the program is ended and the file holds the references so far;
+    Ctrl-C then raises :class:`flashgc.Interruption`.
 
     Only the program itself is recorded, not the programs that it starts. Its standard input and
     output are those of this process. The program runs some hundred times slower. Raises

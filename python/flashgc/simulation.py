@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    Unpack,
+    cast,
+    runtime_checkable,
+)
 
 from flashgc import _core
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
+from flashgc._interruptions import interrupts_program
 from flashgc._origins import Given
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
 class VictimPolicy(Protocol):
     """A victim policy in Python, as an object; a plain function is possible too."""
 
-    def pick(self, blocks: Blocks) -> int:
+    def pick(self, blocks: Blocks) -> SupportsIndex:
         """Return the number of the block to collect, which must be a candidate."""
 
 
@@ -53,7 +63,7 @@ class PlacementRule(Protocol):
         """The number of classes, 1 to 255."""
 
     @property
-    def host(self) -> Callable[..., int] | NDArray[numpy.uint8]:
+    def host(self) -> Callable[..., SupportsIndex] | NDArray[numpy.uint8]:
         """``host(page, stream, old, now)`` returns the class of a page that the host writes.
 
         ``old`` is the class of the page's old data. After ``now``, the method may have a parameter
@@ -62,7 +72,7 @@ class PlacementRule(Protocol):
         """
 
     @property
-    def copy(self) -> Callable[..., int] | NDArray[numpy.uint8]:
+    def copy(self) -> Callable[..., SupportsIndex] | NDArray[numpy.uint8]:
         """``copy(page, from_, zombie, now)`` returns the class of a page that a collection copies.
 
         ``from_`` is the class of the victim. After ``now``, the method may have a parameter
@@ -73,13 +83,14 @@ class PlacementRule(Protocol):
 
 #: The spec of a policy; a function from the blocks to a block number; an object with such a method
 #: ``pick``; or a class of such objects, from which every run makes one.
-Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
+Victim: TypeAlias = str | Callable[[Blocks], SupportsIndex] | VictimPolicy | type[VictimPolicy]
 
 #: The spec of a placement; an object that is a placement, of which every run gets a copy; or a
 #: class of such objects, from which every run makes one.
 Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 
+@interrupts_program
 @typed_keywords(RunKeywords)
 def run(
     workload: str | Trace | Table = "uniform",
@@ -105,9 +116,9 @@ def run(
     ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
-    Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set. A notebook shows
-    a progress bar if the work takes over a second; ``progress``, called about 20 times a second,
-    replaces it.
+    Ctrl-C stops the runs and raises :class:`flashgc.Interruption`, a :class:`KeyboardInterrupt`
+    that has the results so far. A notebook shows a progress bar if the work takes over a second;
+    ``progress``, called about 20 times a second, replaces it.
 
     ``checkpoint`` is a file that saves the state of the runs (``"run.ckpt,every=5min"``). From the
     file ``resume`` they continue, and give exactly the results of runs that were never stopped.
@@ -150,6 +161,7 @@ def run(
     return with_warning(Result.from_dict(ranked[0]), keeping)
 
 
+@interrupts_program
 @typed_keywords(CompareKeywords)
 def compare(
     victims: Victim | Sequence[Victim],

@@ -8,6 +8,7 @@ from flashgc import ConfigError, version
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim, Input, claims
+from flashgc_papers.engine import interrupts_program
 from flashgc_papers.reproduce.document import Reproduction
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.mutants import attempts, weighed
@@ -16,6 +17,7 @@ from flashgc_papers.reproduce.runner import Outcome, Runner, not_run, runner_of
 from flashgc_papers.reproduce.tasks import Size, Task
 
 
+@interrupts_program
 def reproduce(
     what: tuple[str, ...] = (),
     *,
@@ -28,11 +30,12 @@ def reproduce(
 ) -> tuple[Reproduction, Work]:
     """Runs the claims that ``what`` names (all if it is empty) and judges them.
 
-    Results of simulations are read from ``cache`` and stored there. Ctrl-C stops the work; claims
-    without measurements are then not run. With ``mutants``, wrong engines run the claims, too, and
-    rows that do not detect them do not count. Claims run under the ``readings`` of their papers,
-    ``all`` or the ``chosen`` one: by default all, and in a quick run the chosen one. Raises
-    :class:`flashgc.ConfigError` for an unknown name, and for ``readings`` if no claim has any.
+    Results of simulations are read from ``cache`` and stored there. Ctrl-C stops the work and
+    raises :class:`flashgc.Interruption`; claims without measurements are then not run. With
+    ``mutants``, wrong engines run the claims, too, and rows that do not detect them do not
+    count. Claims run under the ``readings`` of their papers, ``all`` or the ``chosen`` one: by
+    default all, and in a quick run the chosen one. Raises :class:`flashgc.ConfigError` for an
+    unknown name, and for ``readings`` if no claim has any.
     """
     known = claims()
     chosen = select(what, readings)

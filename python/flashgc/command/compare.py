@@ -18,12 +18,12 @@ from flashgc.command.options import (
     asked,
     experiment_options,
 )
-from flashgc.command.output import WEAR, Output
+from flashgc.command.output import WEAR, Output, document_or_table
 from flashgc.options import several as listed
 from flashgc.results import Comparison
 
 
-@command(cls=GroupedCommand)
+@command(cls=GroupedCommand, out={"callback": document_or_table})
 @click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...", type=click.Path(path_type=Path))
 @experiment_options(several=True)
 def compare(
@@ -51,7 +51,9 @@ def compare(
       --plot
       --plot-kind
       --json
-      --out
+      --out FILE
+          Write the JSON document to FILE as well, or a table with a row for each result (.csv, .md,
+          .parquet or .tex).
       --quiet
 
     Examples:
@@ -118,7 +120,10 @@ def _give(
         show(comparison)
         show_left_out(comparison)
 
-    output.give(comparison, show_all)
+    if output.is_table:
+        output.give_table(comparison, show_all)
+    else:
+        output.give(comparison, show_all)
     warn_of(list(comparison.results), quiet=output.quiet)
     output.draw(
         lambda: getattr(plot, WEAR.get(kind, "compare"))(comparison),

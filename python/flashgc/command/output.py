@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from flashgc._documents import Document
-    from flashgc.results import Finding
+    from flashgc.results import Comparison, Finding
     from flashgc.store.keeping import Keeping
     from flashgc.studies.fleets.outcome import Fleet
     from flashgc.studies.sweep.outcome import Sweep
 
 D = TypeVar("D", bound="Document")
-T = TypeVar("T", "Fleet", "Sweep")
+T = TypeVar("T", "Comparison", "Fleet", "Sweep")
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
@@ -34,9 +35,26 @@ def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
     def check(_context: Any, parameter: Any, value: str | None) -> str | None:
         if value is not None:
             _files.check(value, parameter.opts[0], example)
+            ending = os.path.splitext(value)[1].lower()
+            if example.endswith(".json") and ending in _OF_TABLES:
+                raise ConfigError(
+                    f"{parameter.opts[0]}: {value} is the name of a table, and this is one JSON "
+                    f"document; hint: {value.removesuffix(ending)}.json"
+                )
         return value
 
     return check
+
+
+#: Endings of the names of tables.
+_OF_TABLES = (".csv", ".md", ".parquet", ".tex")
+
+
+def document_or_table(context: Any, parameter: Any, value: str | None) -> str | None:
+    """The callback of an option for a JSON document, or for a table by its ending."""
+    is_table = value is not None and os.path.splitext(value)[1].lower() in _OF_TABLES
+    check = table if is_table else option("result.json")
+    return check(context, parameter, value)
 
 
 def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
@@ -84,6 +102,11 @@ class Output:
     def give(self, outcome: D, show: Callable[[D], None]) -> None:
         """Write the JSON document of ``outcome`` to ``out`` if given; print it, or show it."""
         self.deliver(outcome.to_json(), lambda: show(outcome))
+
+    @property
+    def is_table(self) -> bool:
+        """True if ``out`` is a table."""
+        return self.out is not None and os.path.splitext(self.out)[1].lower() in _OF_TABLES
 
     def give_table(self, outcome: T, show: Callable[[T], None]) -> None:
         """Write the rows of ``outcome`` to ``out`` if given; print its JSON, or show it."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from flashgc import tables
 from flashgc._core import DriveError
-from flashgc._documents import Document, Json, read
+from flashgc._documents import Document, Json, Scalar, read
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results import findings, ranked, varied
+from flashgc.results.figures import figures_of
 from flashgc.results.findings import Finding
 from flashgc.results.ranked import Rank
 from flashgc.results.result import Result
@@ -111,6 +113,37 @@ class Comparison(Document):
         """The results in their order, those without a figure last."""
         return (*(rank.result for rank in self.ranking), *self.unmeasured)
 
+    def rows(self) -> list[dict[str, Scalar]]:
+        """A tidy table with one row per rank, then one per result without a figure.
+
+        A row has the rank, the name, the parts in which results may differ, the comparison with the
+        first, the figures, and last the doubts: the findings of the result, one after the other.
+        """
+        names = _names(self.ranking)
+        rows: list[dict[str, Scalar]] = [
+            {
+                "place": rank.place,
+                "name": name,
+                **_parts(rank.result),
+                **{key: getattr(rank, key) for key in _OF_RANK},
+                **figures_of(rank.result.to_dict()),
+                "doubts": "; ".join(rank.result.warnings),
+            }
+            for rank, name in zip(self.ranking, names, strict=True)
+        ]
+        rows += [
+            {"name": result.policy, **_parts(result), "doubts": "nothing was measured"}
+            for result in self.unmeasured
+        ]
+        return rows
+
+    def to_frame(self, library: str = "pandas") -> object:
+        """The tidy table as a data frame of ``pandas`` or ``polars``.
+
+        Raises :class:`flashgc.ConfigError` if the package is not installed.
+        """
+        return tables.to_frame(self.rows(), library)
+
     def _shown(self) -> Shown:
         from flashgc.registry import brief
 
@@ -151,6 +184,26 @@ class Comparison(Document):
         ]
         notes += [finding.sentence for finding in self.findings]
         return [*notes, *dict.fromkeys(text for result in self.results for text in result.warnings)]
+
+
+#: The fields of a rank that compare it with the first.
+_OF_RANK = ("ratio", "difference", "difference_ci95", "basis", "inside_noise")
+
+
+def _parts(result: Result) -> dict[str, Scalar]:
+    """The parts in which results may differ, under the names of their options."""
+    return {
+        "workload": result.workload,
+        "mapping": result.mapping,
+        "victim": result.config.victim,
+        "placement": result.placement,
+        "frontier": result.frontier,
+        "allocation": result.allocation,
+        "wear_levelling": result.wear_levelling,
+        "host": result.hosting,
+        "preemption": result.preemption,
+        "spare_factor": result.config.spare_factor,
+    }
 
 
 #: Full headings for the parts whose keys in :data:`varied.PARTS` are short.

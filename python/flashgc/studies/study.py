@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flashgc import _engine, _origins
+from flashgc import _ctrl_c, _engine, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._origins import Places
 from flashgc.execution import parse_jobs
@@ -49,6 +49,7 @@ class Study:
         try:
             yield
         except KeyboardInterrupt:
+            _ctrl_c.note()
             self.interrupted = True
 
 

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Scalar
+from flashgc._interruptions import interrupts_program
 from flashgc._origins import Given, Places
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import File
@@ -78,6 +79,7 @@ def cannot(option: str, value: Scalar, reason: str) -> Finding:
 MEAN, WORSE, BETTER = 0, -1, 1
 
 
+@interrupts_program
 @typed_keywords(RunKeywords)
 def find(
     option: str,
@@ -105,7 +107,8 @@ def find(
     Bisection assumes that the condition begins to hold at one value of the range, and holds from
     there on. If simulated values contradict this, there is a warning.
 
-    ``results`` is a file in which the results are stored. Ctrl-C stops the work.
+    ``results`` is a file in which the results are stored. Ctrl-C stops the work and
+    raises :class:`flashgc.Interruption`, which has the results so far.
 
     Raises :class:`flashgc.ConfigError`.
 

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from flashgc import _core, _files, _naming, _notebook_progress
 from flashgc._core import ConfigError, Control
+from flashgc._interruptions import interrupts_program
 from flashgc._origins import Places
 from flashgc._typed_keywords import typed_keywords
 from flashgc.configuration import configurations
@@ -148,6 +149,7 @@ UNUSED = (
 )  # fmt: skip
 
 
+@interrupts_program
 @typed_keywords(CompareKeywords)
 def fleet(
     traces: str | PathLike[str] | Sequence[str | PathLike[str]],
@@ -174,8 +176,9 @@ def fleet(
 
     ``results`` is a file in which each result is stored; cells that it has do not run again. For
     cells that failed, the error is stored, and ``retry`` runs them again. ``progress`` is called
-    with the share that is done, what is being done, how many, and of what. Ctrl-C ends it; complete
-    results are stored, and the same call continues.
+    with the share that is done, what is being done, how many, and of what. Ctrl-C stops it
+    and raises :class:`flashgc.Interruption`; complete results are stored, and the same call
+    continues.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` and :class:`OSError`.
 

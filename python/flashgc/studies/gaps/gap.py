@@ -11,6 +11,7 @@ from typing import Unpack
 
 from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
+from flashgc._interruptions import interrupts_program
 from flashgc._typed_keywords import typed_keywords
 from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
@@ -29,6 +30,7 @@ from flashgc.traces import Trace
 _AHEAD = 2.0
 
 
+@interrupts_program
 @typed_keywords(RunKeywords)
 def gap(
     workload: str | Trace | Table,
@@ -58,8 +60,8 @@ def gap(
 
     ``cache`` is a folder in which every finished simulation is stored; the next call with it does
     not repeat them, unless ``resume`` is false. ``progress`` is called with the share that is done,
-    what is being done, and pages programmed. Ctrl-C stops the work and returns the results so far,
-    with ``interrupted`` set.
+    what is being done, and pages programmed. Ctrl-C stops the work and
+    raises :class:`flashgc.Interruption`, which has the results so far.
 
     Raises :class:`flashgc.ConfigError` for options that cannot be compared, and
     :class:`flashgc.TraceError` for a trace that cannot be read.

@@ -9,6 +9,7 @@ from pathlib import Path
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, version
 from flashgc._documents import Json
+from flashgc._interruptions import interrupts_program
 from flashgc.progress import Show
 from flashgc.store.cache import Cache
 from flashgc.studies.identifying import deciding, outcome
@@ -24,6 +25,7 @@ from flashgc.studies.identifying.search import Search
 QUICK = Size(256, 64)
 
 
+@interrupts_program
 def identify(
     measurements: str | Path | Sequence[Drive],
     *,
@@ -54,7 +56,8 @@ def identify(
     are stored. ``progress`` is called with the share done, what is being done, how much of it, and
     the unit.
 
-    Ctrl-C stops the simulations and returns the results so far, with ``interrupted`` set.
+    Ctrl-C stops the simulations and raises :class:`flashgc.Interruption`, which has the results so
+    far.
 
     Raises :class:`flashgc.ConfigError` if a measurement or an option is wrong.
     """

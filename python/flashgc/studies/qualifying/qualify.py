@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from flashgc import _core, _notebook_progress
 from flashgc._core import ConfigError, Control
+from flashgc._interruptions import interrupts_program
 from flashgc._origins import Given, Places, option
 from flashgc._typed_keywords import typed_keywords
 from flashgc.described import flags
@@ -34,6 +35,7 @@ _MOST_REQUESTS = 20_000_000
 _MOST_DEPTH = 4096
 
 
+@interrupts_program
 @typed_keywords(RunKeywords)
 def qualify(
     drive: str | Given | None = None,
@@ -60,7 +62,7 @@ def qualify(
 
     ``keep`` is a folder in which each finished run is stored, so that the next call continues.
     ``progress`` is called with the share that is done, what is being done, and pages programmed.
-    Ctrl-C stops the work and returns the tests so far, with ``interrupted`` set.
+    Ctrl-C stops the work and raises :class:`flashgc.Interruption`, which has the tests so far.
 
     Raises :class:`flashgc.ConfigError`.
 

@@ -164,6 +164,13 @@ class Sweep(Document):
     def to_frame(self, library: str = "pandas") -> object:
         """The tidy table as a data frame of ``pandas`` or ``polars``.
 
-        Raises :class:`flashgc.ConfigError` if the package is not installed.
+        Its last column has the doubts about each row: the findings of its result, one after the
+        other. Raises :class:`flashgc.ConfigError` if the package is not installed.
         """
-        return tables.to_frame(self.rows(), library)
+        doubts = [
+            "; ".join(finding.text for finding in cell.findings)
+            for cell in self.cells
+            if cell.status == "result"
+        ]
+        rows = [{**row, "doubts": doubt} for row, doubt in zip(self.rows(), doubts, strict=True)]
+        return tables.to_frame(rows, library)

@@ -16,6 +16,7 @@ from typing import Any
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control, FlashgcError
 from flashgc._faults import describe
+from flashgc._interruptions import interrupts_program
 from flashgc.configuration import configurations
 from flashgc.execution import parse_jobs
 from flashgc.experiment import experiment
@@ -204,6 +205,7 @@ class _Part:
     contents: Contents
 
 
+@interrupts_program
 def sweep(
     grid: str | PathLike[str] | Mapping[str, Any],
     *,
@@ -229,7 +231,8 @@ def sweep(
     is another place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask
     client. ``shard`` (``"2/8"``) runs a part of the cells, for a job array on a cluster.
 
-    Ctrl-C stops it. Complete results are stored, and the same call continues.
+    Ctrl-C stops it and raises :class:`flashgc.Interruption`. Complete results are stored, and the
+    same call continues.
 
     Raises :class:`flashgc.ConfigError` and :class:`OSError`.
 

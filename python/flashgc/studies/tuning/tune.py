@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from flashgc import _core, _files, _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Json
+from flashgc._interruptions import interrupts_program
 from flashgc._origins import option
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import parse_time
@@ -82,6 +83,7 @@ HOLD_BACK = 0.3
 _HELD_BACK = (0.05, 0.9)
 
 
+@interrupts_program
 @typed_keywords(CompareKeywords)
 def tune(
     workload: str | Trace | Table,
@@ -110,8 +112,8 @@ def tune(
 
     ``cache`` is a folder in which every finished simulation is stored; the next search with it does
     not repeat them, unless ``resume`` is false. ``progress`` is called with the share that is done,
-    what is being done, and pages programmed. Ctrl-C stops the search and returns the results so
-    far, with ``interrupted`` set.
+    what is being done, and pages programmed. Ctrl-C stops the search and
+    raises :class:`flashgc.Interruption`, which has the results so far.
 
     Raises :class:`flashgc.ConfigError` for options that cannot be searched, and
     :class:`flashgc.TraceError` for a trace that cannot be read.
