@@ -64,6 +64,8 @@ if TYPE_CHECKING:
         trace_layouts,
         wear_levellings,
     )
+    from flashgc.reports.paper import paper_table
+    from flashgc.reports.printed import PaperTable
     from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
     from flashgc.simulation import (
         Placement,
@@ -108,6 +110,7 @@ __all__ = [
     "Identification",
     "Interruption",
     "Now",
+    "PaperTable",
     "PickedBlock",
     "Placement",
     "PlacementRule",
@@ -146,6 +149,7 @@ __all__ = [
     "mappings",
     "model",
     "page_caches",
+    "paper_table",
     "placements",
     "plot",
     "policies",
@@ -191,6 +195,8 @@ _HOMES = {
     "studies.qualifying.outcome": "Qualification",
     "studies.sweep.outcome": "Sweep",
     "studies.tuning.outcome": "Tuned",
+    "reports.paper": "paper_table",
+    "reports.printed": "PaperTable",
     "studies.sweep.report": "report",
     "studies.finding.find": "find",
     "studies.fleets.fleet": "fleet",

@@ -75,6 +75,9 @@ _TEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}",
     "\\": "\\textbackslash{}",
+    "±": "$\\pm$",
+    "µ": "\\textmu{}",
+    "≈": "$\\approx$",
 }
 
 
@@ -109,8 +112,17 @@ def to_tex(rows: Rows) -> str:
     )
 
 
+def for_tex(text: str) -> str:
+    r"""A text for LaTeX, on one line.
+
+    >>> for_tex("a_b, 50% ± 1")
+    'a\\_b, 50\\% $\\pm$ 1'
+    """
+    return "".join(_TEX.get(char, char) for char in one_line(text))
+
+
 def _tex_line(cells: Sequence[str]) -> str:
-    escaped = ("".join(_TEX.get(char, char) for char in one_line(cell)) for cell in cells)
+    escaped = (for_tex(cell) for cell in cells)
     return " & ".join(escaped) + " \\\\"
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "fleet": "flashgc.command.fleet:fleet",
     "results": "flashgc.command.results:results",
     "plot": "flashgc.command.plot:plot",
+    "table": "flashgc.command.table:table",
     "report": "flashgc.command.report:report",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",

@@ -123,9 +123,9 @@ def view(
     if kind not in KINDS:
         raise ConfigError(f"--kind: unknown kind '{kind}'; hint: {_core.suggest(kind, [*KINDS])}")
     every = list(rows)
-    newest = _newest(every)
+    latest = newest(every)
     # A heat map also shows cells that are impossible.
-    table = Table(newest, whole=kind == "heatmap")
+    table = Table(latest, whole=kind == "heatmap")
     shown = figure(table, y, "--y", kind)
     places = {"x": x, "by": by, "panels": panels}
     if kind == "distribution" and x is not None:
@@ -152,7 +152,7 @@ def view(
     )
     _check_size(table, at, panes)
     notes = _notes(table, at, shown, panes)
-    if older := len(every) - len(newest):
+    if older := len(every) - len(latest):
         notes += (
             f"{older} of {len(every)} rows left out: a newer row has the same command, with "
             "another build or other content of a file",
@@ -179,7 +179,7 @@ def front(view: View, pane: Pane) -> list[Point]:
     return sorted(points, key=lambda point: float(point.x))
 
 
-def _newest(rows: Sequence[Row]) -> list[Row]:
+def newest(rows: Sequence[Row]) -> list[Row]:
     """Return the last row of each command; rows with a result are preferred."""
     chosen: dict[Any, Row] = {}
     for row in rows:
