@@ -259,7 +259,7 @@ def test_predictions_are_those_of_the_models_that_give_the_measured_amplificatio
     # Greedy at 20% spare, uniform writes, measured; then with 20% of the capacity unused, which is
     # a spare factor of 1 - 0.8 * 0.8.
     measured = float(model.greedy(0.2))
-    rows = {change.change: change for change in advice.changes(measured, None, None)}
+    rows = {change.change: change for change in advice.all_changes(measured, None, None)}
     row = rows["20% of the capacity left unused"]
     predicted = [float(model.greedy(1 - 0.8 * 0.8))]
     skewed: list[dict[str, Any]] = [{}, {"f": 0.2, "r": 0.8}]
@@ -281,7 +281,7 @@ def test_predictions_are_those_of_the_models_that_give_the_measured_amplificatio
 
 def test_a_known_spare_factor_is_used() -> None:
     # The copies of a drive change as those of a model with its spare factor do.
-    (row, *_) = advice.changes(3.0, 0.1, None)
+    (row, *_) = advice.all_changes(3.0, 0.1, None)
     skewed: dict[str, Any] = {"f": 0.2, "r": 0.8}
     predicted = []
     for name, writes in [("greedy", {}), ("fifo", {}), ("fifo", skewed), ("desnoyers", skewed)]:
@@ -299,10 +299,10 @@ def test_a_range_of_the_measured_amplification_widens_the_predictions() -> None:
         for half in (0.0, 0.3)
     )
     ends = [
-        {change.change: change for change in advice.changes(end, None, 4096.0)}
+        {change.change: change for change in advice.all_changes(end, None, 4096.0)}
         for end in (1.7, 2.3)
     ]
-    assert narrow == advice.changes(2.0, None, 4096.0)
+    assert narrow == advice.all_changes(2.0, None, 4096.0)
     for before, change in zip(narrow, wide, strict=True):
         assert change.low == ends[0][change.change].low < before.low
         assert change.high == ends[1][change.change].high > before.high
@@ -313,7 +313,9 @@ def test_a_range_of_the_measured_amplification_widens_the_predictions() -> None:
 
 
 def test_a_larger_mapping_unit_multiplies_small_writes() -> None:
-    rows = [change for change in advice.changes(1.5, None, 8192.0) if "mapping" in change.change]
+    rows = [
+        change for change in advice.all_changes(1.5, None, 8192.0) if "mapping" in change.change
+    ]
     assert [(row.change, row.low, row.high) for row in rows] == [
         ("a mapping unit of 16 KiB", 1.5, 3.0),
         ("a mapping unit of 64 KiB", 1.5, 12.0),
@@ -322,7 +324,7 @@ def test_a_larger_mapping_unit_multiplies_small_writes() -> None:
 
 
 def test_without_copies_only_the_unit_is_predicted() -> None:
-    assert advice.changes(1.0, None, 1e6) == ()
+    assert advice.all_changes(1.0, None, 1e6) == ()
 
 
 def test_text_for_prometheus_is_valid_and_has_units(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from flashgc.command.output import Output
 if TYPE_CHECKING:
     from flashgc.logs.outcome import Wear
     from flashgc.logs.reading import Readings
+    from flashgc.progress import Show
 
 
 def _folder(_context: Any, parameter: Any, value: str | None) -> str | None:
@@ -30,6 +31,7 @@ def wear(
     capacity: str | None,
     spare: str | None,
     rated: str | None,
+    workload: str | None,
     budget: str | None,
     wait: str | None,
     keep: str | None,
@@ -54,6 +56,9 @@ def wear(
           Share of the flash beyond the capacity, for the predictions.
       --rated SIZE
           Bytes that the data sheet lets the host write, such as 1400TB.
+      --workload TEXT
+          Simulate the changes for a host that writes TEXT: uniform, 80/20 (80% of the writes to 20%
+          of the pages), zipf:theta=0.9 or another generator. By default they are from models.
       --budget LIMITS
           Limits, such as waf=2,dwpd=1,years=5. The exit code is 3 if one is surely broken.
       --wait TIME
@@ -70,6 +75,7 @@ def wear(
     Examples:
       flashgc wear before/*.json after/*.json
       flashgc wear monday.json=2026-11-30T12:00 tuesday.json=2026-12-01T12:00
+      flashgc wear before after --workload 80/20
       flashgc wear table.csv --capacity 1920GB --plot wear.svg
       flashgc wear /dev/nvme0 --keep /var/lib/wear --budget waf=2,years=5
       flashgc wear /dev/nvme0 --keep /var/lib/wear --prometheus > /var/lib/node/wear.prom
@@ -82,11 +88,14 @@ def wear(
     from flashgc.command.show.wear import show_broken, show_wear
     from flashgc.logs import plot
     from flashgc.logs import prometheus as exposition
+    from flashgc.terminal.progress import Bar
 
     if prometheus and output.as_json:
         raise ConfigError("--prometheus: found --json, too; hint: give one of them")
-    options = {"capacity": capacity, "spare": spare, "rated": rated, "budget": budget}
-    outcome = _computed(_read(logs, wait, keep), options)
+    options = {"capacity": capacity, "spare": spare, "rated": rated, "budget": budget,
+               "workload": workload}  # fmt: skip
+    with Bar(quiet=output.quiet, unit="values") as bar:
+        outcome = _computed(_read(logs, wait, keep), options, bar.show)
     if prometheus:
         click.echo(exposition.text(outcome), nl=False)
         output.deliver(outcome.to_json())
@@ -138,12 +147,12 @@ def _pause(text: str) -> float:
     return seconds
 
 
-def _computed(read: Readings, options: dict[str, str | None]) -> Wear:
+def _computed(read: Readings, options: dict[str, str | None], show: Show) -> Wear:
     """The result; messages name options as typed."""
     from flashgc.logs.compute import of_readings
 
     try:
-        return of_readings(read, **options)
+        return of_readings(read, **options, show=show)
     except ConfigError as fault:
         name = str(fault).partition(":")[0]
         raise ConfigError(f"--{fault}" if name in options else str(fault)) from None

@@ -8,9 +8,9 @@ model gives the measured amplification, unless the user knows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from flashgc import model
 from flashgc._core import ConfigError
@@ -32,18 +32,25 @@ UNUSED = (0.07, 0.2)
 UNITS = (4 << 10, 16 << 10, 64 << 10)
 #: The width of a range that changes no digit of a prediction.
 _NARROW = 1e-3
+#: Gives the changes for an amplification, a spare factor if known, and the mean size of a write.
+Changes: TypeAlias = Callable[[float, float | None, float | None], tuple[Change, ...]]
 _WORDS = "greedy or FIFO; uniform writes or 80/20"
 
 
 def changes_within(
-    amplification: Range, spare: float | None, mean_write: float | None
+    amplification: Range,
+    spare: float | None,
+    mean_write: float | None,
+    changes: Changes | None = None,
 ) -> tuple[Change, ...]:
     """The changes for a drive whose amplification lies in a range, from end to end.
 
-    A range without an upper end is no base for a prediction.
+    ``changes`` gives those of one amplification, by default :func:`all_changes`. A range without an
+    upper end is no base for a prediction.
     """
     if amplification.high is None:
         return ()
+    changes = changes or all_changes
     middle = changes(amplification.value, spare, mean_write)
     if amplification.width < _NARROW:
         return middle
@@ -65,7 +72,7 @@ def changes_within(
     )
 
 
-def changes(
+def all_changes(
     amplification: float, spare: float | None, mean_write: float | None
 ) -> tuple[Change, ...]:
     """The changes for a drive with this amplification.
@@ -76,7 +83,7 @@ def changes(
     if amplification > 1:
         predicted += _more_spare(amplification, spare)
         predicted += _separated(amplification, spare)
-    predicted += _units(amplification, mean_write)
+    predicted += of_unit(amplification, spare, mean_write)
     return tuple(predicted)
 
 
@@ -140,14 +147,19 @@ def _separated(amplification: float, spare: float | None) -> Iterator[Change]:
         )
 
 
-def _units(amplification: float, mean_write: float | None) -> Iterator[Change]:
+def of_unit(
+    amplification: float, _spare: float | None, mean_write: float | None
+) -> tuple[Change, ...]:
+    """The changes to larger mapping units, which depend on the size of the writes alone."""
     if mean_write is None or mean_write <= 0:
-        return
-    for unit in UNITS:
-        if unit > mean_write:
-            yield Change(
-                f"a mapping unit of {format_size(unit)}",
-                amplification,
-                amplification * unit / mean_write,
-                f"writes of {format_size(mean_write)}, merged or not; unit now no larger",
-            )
+        return ()
+    return tuple(
+        Change(
+            f"a mapping unit of {format_size(unit)}",
+            amplification,
+            amplification * unit / mean_write,
+            f"writes of {format_size(mean_write)}, merged or not; unit now no larger",
+        )
+        for unit in UNITS
+        if unit > mean_write
+    )

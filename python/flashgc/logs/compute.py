@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flashgc._core import ConfigError
-from flashgc.logs import advice
+from flashgc.logs import advice, simulated
 from flashgc.logs import budget as budgets
 from flashgc.logs.counts import Bytes, Count, Range, ratio
 from flashgc.logs.describe import findings
@@ -27,6 +27,7 @@ from flashgc.logs.outcome import (
 )
 from flashgc.logs.reading import Reading, Readings, readings
 from flashgc.logs.text import refuse
+from flashgc.progress import Show
 from flashgc.units import format_count, parse_share, parse_size
 
 
@@ -36,6 +37,7 @@ def wear(
     spare: str | float | None = None,
     rated: str | int | None = None,
     budget: str | None = None,
+    workload: str | None = None,
 ) -> Wear:
     """The cost of the writes of a drive, from its logs.
 
@@ -43,11 +45,20 @@ def wear(
     time. ``capacity`` is the drive's, if no log has it. ``spare`` is the share of the flash beyond
     the capacity, for the changes. ``rated`` is the number of bytes that the data sheet lets the
     host write. ``budget`` has limits: ``"waf=2,dwpd=1,years=5"``.
+    ``workload`` is what the host writes (``"80/20"``, ``"uniform"``, ``"zipf:theta=0.9"``); the
+    changes are then simulated in place of models.
 
     Raises :class:`flashgc.ConfigError`, with file, line and column, for a log that cannot be read,
     logs of two drives, a count that goes backwards, and two logs of one time.
     """
-    return of_readings(readings(logs), capacity=capacity, spare=spare, rated=rated, budget=budget)
+    return of_readings(
+        readings(logs),
+        capacity=capacity,
+        spare=spare,
+        rated=rated,
+        budget=budget,
+        workload=workload,
+    )
 
 
 def of_readings(
@@ -57,8 +68,13 @@ def of_readings(
     spare: str | float | None = None,
     rated: str | int | None = None,
     budget: str | None = None,
+    workload: str | None = None,
+    show: Show | None = None,
 ) -> Wear:
-    """The cost of the writes of a drive, from its readings; see :func:`wear`."""
+    """The cost of the writes of a drive, from its readings; see :func:`wear`.
+
+    ``show`` shows the progress of simulations.
+    """
     wanted = None if budget is None else budgets.limits(budget, "budget")
     size = read.fact("capacity") if capacity is None else _size(capacity, "capacity")
     share = None if spare is None else parse_share(spare, "spare")
@@ -101,7 +117,21 @@ def of_readings(
         read=dict(Counter(log.kind for log in read.logs)),
     )
     amplification = result.amplification
-    if amplification is not None:
+    if workload is not None:
+        if amplification is None:
+            raise ConfigError(
+                "workload: no log counts the flash's writes, so there is no amplification to "
+                "explain; hint: nvme ocp smart-add-log DEVICE -o json"
+            )
+        prediction = simulated.predicted(workload, amplification, share, size, show=show)
+        units = advice.changes_within(amplification, share, result.mean_write_bytes, advice.of_unit)
+        result = replace(
+            result,
+            workload=workload,
+            explanations=prediction.explanations,
+            changes=(*prediction.changes, *units),
+        )
+    elif amplification is not None:
         predicted = advice.changes_within(amplification, share, result.mean_write_bytes)
         result = replace(result, changes=predicted)
     if wanted is not None:

@@ -63,13 +63,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the drive, and the amplification that models predict for it."""
+    """A change of the drive, and the amplification predicted for it by models or simulations."""
 
     change: str
     low: float
     high: float
     #: The assumption behind both figures.
     assumption: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A scheme that has the measured amplification under the workload that the user names."""
+
+    #: Victim policy, frontier and placement.
+    scheme: str
+    #: The spare factors at which it has the ends of the measured range.
+    spare_low: float
+    spare_high: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,10 @@ class Wear(Document):
     budget: tuple[Verdict, ...]
     #: The logs that were read, by kind.
     read: Mapping[str, int]
+    #: The workload that the user named for simulations; ``None`` without one.
+    workload: str | None = None
+    #: The schemes that explain the amplification under the workload.
+    explanations: tuple[Explanation, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @property

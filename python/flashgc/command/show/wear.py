@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flashgc.logs.outcome import ranged
 from flashgc.logs.times import shown
 from flashgc.terminal.render import LEFT, Text, console, facts, show, table
-from flashgc.units import format_duration, format_size, many
+from flashgc.units import format_duration, format_share, format_size, many
 
 if TYPE_CHECKING:
     from flashgc.logs.outcome import Wear, Written
@@ -102,6 +102,17 @@ def _rows(wear: Wear) -> list[tuple[str, Text | str]]:
         rows.append(("erases of a block", ", ".join(each)))
     if wear.mean_write_bytes is not None:
         rows.append(("mean write", format_size(wear.mean_write_bytes)))
+    if wear.explanations:
+        least = min(wear.explanations, key=lambda each: each.spare_low)
+        most = max(wear.explanations, key=lambda each: each.spare_high)
+        ends = [format_share(least.spare_low, 1), format_share(most.spare_high, 1)]
+        rows.append(
+            (
+                f"spare if {wear.workload}",
+                f"{ends[0]} with {least.scheme}\n"
+                + (f"{ends[1]} with {most.scheme}" if ends[0] != ends[1] else ""),
+            )
+        )
     rows += [
         ("budget", f"{verdict.name}={verdict.limit:g}: {_MET[verdict.met]}")
         for verdict in wear.budget
