@@ -1,4 +1,4 @@
-"""The persistently isolated drive with more spare space: one run, of which all handles are known."""
+"""The persistently isolated drive with more spare space: one run, whose streams are all known."""
 
 from __future__ import annotations
 
