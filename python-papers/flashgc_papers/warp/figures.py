@@ -40,7 +40,7 @@ class Cells:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each cell."""
-        rows = [_row(claim, measured, cell) for cell in experiment.cells(claim)]
+        rows = [cell_row(claim, measured, cell) for cell in experiment.cells(claim)]
         figures = _figures(claim, measured)
         return conclude(claim, measured, rows, heading="jumper's writes, handles", figures=figures)
 
@@ -79,7 +79,8 @@ def _drive_of(claim: Claim) -> Claim:
     return claims().select((claim.facts["of"],))[0]
 
 
-def _row(claim: Claim, measured: Measured, cell: Cell) -> Row:
+def cell_row(claim: Claim, measured: Measured, cell: Cell) -> Row:
+    """The row of a cell."""
     find = functools.partial(measured.value, cell.key)
     return row(cell.key, cell.amplification, _within(claim, find, cell.amplification))
 
