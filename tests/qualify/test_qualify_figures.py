@@ -320,7 +320,7 @@ def test_a_quick_test_takes_the_smallest_part_of_a_preset_that_scale_takes() -> 
     parts = parts_of({"capacity": 8 << 40, "blocks": None, "pages_per_block": 1536,
                       "page_size": 16384, "mapping_unit": 4096})  # fmt: skip
     assert parts[:5] == [2048, 1536, 1024, 768, 512]
-    assert parts_of({"capacity": None, "blocks": 2048, "pages_per_block": 64}) == []
+    assert parts_of({"blocks": 2048, "pages_per_block": 64}) == []
 
 
 def test_bytes_written_in_a_life_by_hand() -> None:

@@ -164,7 +164,7 @@ def parts_of(config: Mapping[str, Any]) -> list[int]:
     part have a whole number of pages, or there are half as many, or a quarter, and so on.
     """
     pages, page = config["pages_per_block"], config.get("page_size") or 4 * KIB
-    whole = config["capacity"] or config["blocks"] * pages * page
+    whole = config.get("capacity") or config["blocks"] * pages * page
     most = whole // ((config.get("mapping_unit") or page) * LEAST_UNITS)
     halves = {2**power for power in range(most.bit_length())}
     parts = halves | {part for part in range(1, pages + 1) if pages % part == 0}
