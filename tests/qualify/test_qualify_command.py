@@ -148,3 +148,9 @@ def test_a_test_that_is_not_steady_says_so(latency: Qualification) -> None:
     assert "not met in 25 of at most 25 rounds; figures come from rounds 21 to 25" in text
     assert "not reached" in sheet(made)
     assert "not reached" not in sheet(latency)
+
+
+def test_a_quick_test_of_a_preset_without_a_smaller_part_runs_on_the_whole() -> None:
+    made = flashgc.qualify("mlc", tests="latency", quick=True, jobs=1)
+    assert made.command == "flashgc qualify mlc --quick"
+    assert made.of("latency") is not None

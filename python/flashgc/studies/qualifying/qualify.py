@@ -173,7 +173,7 @@ class _Qualifying:
                 outcome = self._probe()
                 if isinstance(outcome, dict):
                     return outcome
-            del drive["scale"]
+            drive.pop("scale", None)
         outcome = self._probe()
         if isinstance(outcome, str):
             raise ConfigError(outcome)
