@@ -66,6 +66,7 @@ def test_the_text_has_80_columns_and_the_document_and_the_page_the_same_figures(
         (["qualify"], ["PRESET is missing", "flashgc qualify tlc"]),
         (["qualify", "tcl"], ["PRESET", "'tcl'", "'tlc'"]),
         (["qualify", "tlc", "--device", "qlc"], ["--device", "PRESET"]),
+        (["qualify", __file__], ["PRESET", "a stored drive", "flashgc device exec --realtime"]),
         (["qualify", "tlc", "--tests", "iosp"], ["--tests", "'iosp'", "'iops'"]),
         (["qualify", "tlc", "--depth", 0], ["--depth", "found 0", "1 to 4096"]),
         (["qualify", "tlc", "--cycles", 0], ["--cycles", "found 0"]),
@@ -85,7 +86,7 @@ def test_bad_input_is_one_line(command: Command, arguments: list[object], words:
 
 
 def test_ctrl_c_leaves_a_partial_sheet(tmp_path: Path) -> None:
-    long = ["qualify", "tlc", "--blocks", 2048, "--tests", "latency,wsat", "--quick", "--jobs", 1]
+    long = ["qualify", "tlc", "--blocks", 2048, "--tests", "latency,wsat", "--jobs", 1]
     running = started(
         *long, "--keep", tmp_path / "kept", "--out", tmp_path / "partial.json",
         "--html", tmp_path / "partial.html",
@@ -99,6 +100,16 @@ def test_ctrl_c_leaves_a_partial_sheet(tmp_path: Path) -> None:
     assert "qualify-interrupted" in [found["id"] for found in document["findings"]]
     assert "Partial:" in (tmp_path / "partial.html").read_text()
     assert out.startswith("tlc\n")
+    assert "interrupted: give the same command again to go on" in errors
+
+
+def test_ctrl_c_without_a_folder_names_the_option_that_keeps_runs() -> None:
+    running = started("qualify", "tlc", "--blocks", 2048, "--tests", "wsat", "--jobs", 1)
+    under_way(running)
+    code, _, errors = ended(running, signal.SIGINT)
+    assert code == 130, errors
+    assert "interrupted: --keep DIR keeps finished runs" in errors
+    assert "same command" not in errors
 
 
 @pytest.fixture(scope="module")
@@ -137,3 +148,9 @@ def test_a_test_that_is_not_steady_says_so(latency: Qualification) -> None:
     assert "not met in 25 of at most 25 rounds; figures come from rounds 21 to 25" in text
     assert "not reached" in sheet(made)
     assert "not reached" not in sheet(latency)
+
+
+def test_a_quick_test_of_a_preset_without_a_smaller_part_runs_on_the_whole() -> None:
+    made = flashgc.qualify("mlc", tests="latency", quick=True, jobs=1)
+    assert made.command == "flashgc qualify mlc --quick"
+    assert made.of("latency") is not None

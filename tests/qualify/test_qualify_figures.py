@@ -17,7 +17,7 @@ import pytest
 import flashgc
 from flashgc import Qualification
 from flashgc.studies.qualifying import requests, single
-from flashgc.studies.qualifying.drive import Drive
+from flashgc.studies.qualifying.drive import Drive, parts_of
 from flashgc.studies.qualifying.lives import Cell, Lengths, Life
 from flashgc.studies.qualifying.phases import Phases
 from flashgc.studies.qualifying.steady import window
@@ -111,23 +111,46 @@ def test_random_writes_reach_the_rate_by_hand(sheet: Qualification) -> None:
     assert 1e6 / sheet.wsat.requests_per_second == pytest.approx(each, rel=0.03)
 
 
-def test_saturation_is_the_plain_run(sheet: Qualification) -> None:
-    wsat = sheet.wsat
+@pytest.fixture(scope="module")
+def whole() -> Qualification:
+    return flashgc.qualify(**ONE_DIE, tests="wsat")
+
+
+def test_saturation_is_the_plain_run(whole: Qualification) -> None:
+    wsat = whole.wsat
     assert wsat is not None
-    pages = sheet.logical_bytes // 4096
+    pages = whole.logical_bytes // 4096
     options = {**ONE_DIE, "queue_depth": 256}
     result = flashgc.run(
-        "uniform", kind="timed", fill="empty", warmup="0", requests=2 * pages,
+        "uniform", kind="timed", fill="empty", warmup="0", requests=4 * pages,
         request_size="4KiB", arrivals=f"closed:threads={wsat.depth}", **options,
     )  # fmt: skip
     written = sum(at_end - at_begin for at_begin, at_end in zip(
         (0.0, *(at for at, _ in wsat.points)), (at for at, _ in wsat.points), strict=False,
     ))  # fmt: skip
-    assert written == pytest.approx(2, rel=0.01)
+    assert written == pytest.approx(4, rel=0.01)
     steps = [(0.0, 1.0), *wsat.amplification]
-    whole = sum((b[0] - a[0]) * b[1] for a, b in itertools.pairwise(steps)) / 2
-    assert whole == pytest.approx(result.write_amplification, rel=1e-6)
-    assert wsat.write_us.requests == 2 * pages
+    mean = sum((b[0] - a[0]) * b[1] for a, b in itertools.pairwise(steps)) / 4
+    assert mean == pytest.approx(result.write_amplification, rel=1e-6)
+    assert wsat.write_us.requests == 4 * pages
+
+
+def test_slices_of_a_quick_saturation_lie_on_the_curve_of_the_whole() -> None:
+    quick, full = (
+        flashgc.qualify(**{**ONE_DIE, "blocks": 1024}, tests="wsat", quick=quick).wsat
+        for quick in (True, False)
+    )
+    assert quick is not None
+    assert full is not None
+    assert len(quick.points) == len(single.SLICES) == 7
+    assert quick.write_amplification == pytest.approx(full.write_amplification, rel=0.01)
+    assert quick.requests_per_second == pytest.approx(full.requests_per_second, rel=0.01)
+    # The first writes are programs alone, without erases.
+    assert quick.points[0][1] == pytest.approx(1e6 / WRITE, rel=0.001)
+    assert quick.amplification[0][1] == 1
+    for at, rate in quick.points:
+        near = [value for done, value in full.points if abs(done - at) < 0.1]
+        assert rate == pytest.approx(sum(near) / len(near), rel=0.02), at
 
 
 def test_every_test_follows_snias_rule_by_an_independent_script(
@@ -266,16 +289,18 @@ def test_a_life_that_is_not_steady_is_looked_at_in_25_rounds_and_then_at_its_win
     assert (len(outcome.tracked), len(outcome.cells), outcome.interrupted) == (13, 49, False)
 
 
-def test_jesd219_has_the_sizes_the_areas_and_the_mix_of_the_standard() -> None:
-    capacity = 1 << 30
-    trace, share = requests.jesd219(capacity, 0.3, 8, 1)
-    rows = [line.split(",") for text in trace.texts for line in text.split("\n")]
-    assert len(rows) == trace.requests
-    before = next(at for at, row in enumerate(rows) if row[1] == "F") + 1
-    assert before - 1 == 2 * capacity // (128 << 10)
-    rows = rows[before:-1]
-    assert share == pytest.approx((before + len(rows) / 2) / trace.requests)
-    offsets, sizes = (np.array([int(row[at]) for row in rows]) for at in (2, 3))
+def test_jesd219_has_the_sizes_the_areas_and_the_mix_of_the_standard(tmp_path: Path) -> None:
+    capacity, file = 1 << 30, tmp_path / "jesd219.csv"
+    flashgc.trace_synth(
+        single.JESD219, file, pages=capacity // 4096, requests=100_000, page_size="4KiB"
+    )
+    rows = [line.split(",") for line in file.read_text().splitlines()]
+    names = rows.pop(0)
+    assert len(rows) == 100_000
+    column = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    offsets, sizes = (
+        np.array([*map(int, column[name])]) for name in ("offset_bytes", "size_bytes")
+    )
     shares = {512: 4, 1024: 1, 1536: 1, 2048: 1, 2560: 1, 3072: 1, 3584: 1, 4096: 67, 8192: 10,
               16384: 7, 32768: 3, 65536: 3}  # fmt: skip
     assert set(sizes) == set(shares)
@@ -285,9 +310,17 @@ def test_jesd219_has_the_sizes_the_areas_and_the_mix_of_the_standard() -> None:
     for (low, high), percent in (((0, 5), 50), ((5, 20), 30), ((20, 100), 20)):
         inside = (offsets >= low * capacity / 100 - 4096) & (offsets < high * capacity / 100 - 4096)
         assert inside.mean() == pytest.approx(percent / 100, abs=0.01)
-    assert np.mean([row[1] == "R" for row in rows]) == pytest.approx(0.4, abs=0.01)
-    assert not (offsets[sizes >= 4096] % 4096).any()
+    assert np.mean([op == "R" for op in column["op"]]) == pytest.approx(0.4, abs=0.01)
+    assert not (offsets % 4096).any()
     assert (offsets + sizes).max() <= capacity
+
+
+def test_a_quick_test_takes_the_smallest_part_of_a_preset_that_scale_takes() -> None:
+    # 8 TiB of units of 4 KiB are 2048 times a million; blocks have 1536 pages, three of a cell.
+    parts = parts_of({"capacity": 8 << 40, "blocks": None, "pages_per_block": 1536,
+                      "page_size": 16384, "mapping_unit": 4096})  # fmt: skip
+    assert parts[:5] == [2048, 1536, 1024, 768, 512]
+    assert parts_of({"blocks": 2048, "pages_per_block": 64}) == []
 
 
 def test_bytes_written_in_a_life_by_hand() -> None:

@@ -50,10 +50,17 @@ def at_once() -> Iterator[None]:
         os._exit(INTERRUPTED)
 
 
-def code_of(interrupted: bool, *, quiet: bool) -> int:
-    """The exit code; if the work was interrupted, print how to continue."""
+def code_of(interrupted: bool, *, quiet: bool, keeps: str | None = None) -> int:
+    """The exit code; if the work was interrupted, print how to continue.
+
+    ``keeps`` is the option that keeps finished runs, if it was not given.
+    """
     if interrupted:
-        warn("interrupted: give the same command again to go on", quiet=quiet)
+        again = "give the same command again to go on"
+        warn(
+            f"interrupted: {again if keeps is None else f'{keeps} keeps finished runs'}",
+            quiet=quiet,
+        )
     return INTERRUPTED if interrupted else OK
 
 

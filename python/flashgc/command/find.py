@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from flashgc.command.declaring import command
-from flashgc.command.entrance import INTERRUPTED, OK
 from flashgc.command.options import (
     GroupedCommand,
     asked,
@@ -65,10 +64,10 @@ def find(
       flashgc find queue-depth --from 1 --to 256 --factor 2 \
         --wanted "requests_per_second>=20000" experiment.toml
     """
+    from flashgc.command.ended import code_of
     from flashgc.command.show.find import show_found
     from flashgc.studies.finding.find import find as finding
     from flashgc.terminal.progress import Bar
-    from flashgc.terminal.render import warn
 
     own = own_of(typed)
     given: Any = asked(experiment, typed)
@@ -77,10 +76,6 @@ def find(
         outcome = finding(option, wanted, given, results=results, progress=bar.show, **own)
     output.give(outcome, show_found)
     output.warn(outcome.findings[1:])
-    if outcome.interrupted:
-        again = (
-            "give the same command again to go on" if results else "--results keeps finished runs"
-        )
-        warn(f"interrupted: {again}", quiet=output.quiet)
-        return INTERRUPTED
-    return OK
+    return code_of(
+        outcome.interrupted, quiet=output.quiet, keeps=None if results else "--results FILE"
+    )

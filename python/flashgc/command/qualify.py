@@ -62,14 +62,15 @@ def qualify(
           Tests to run, with commas between them: iops, throughput, latency, wsat, jesd219, depth.
           [default: all]
       --quick
-          Fewer cells, shorter rounds and half the writes.
+          Fewer and shorter cells, and the smallest part of the drive that --scale takes, in about
+          two minutes.
       --depth N
           Requests under way in the IOPS test. [default: 128]
       --cycles N
           Program and erase cycles of a block, for the bytes that a host may write. [default: the
           result is for each 1000]
       --keep DIR
-          Keep finished runs in DIR; the same command then goes on after a stop.
+          Keep finished runs in DIR, so that the same command goes on after a stop.
       --against OTHER
           Second drive for the page and the table: a preset, which is tested with the same options,
           or the JSON FILE of another qualification.
@@ -80,7 +81,7 @@ def qualify(
       --quiet
 
     Examples:
-      flashgc qualify tlc --blocks 2048 --quick
+      flashgc qualify samsung-pm9a3 --quick
       flashgc qualify samsung-pm9a3 --scale 1/64 --keep pm9a3 --html pm9a3.html
       flashgc qualify tlc --blocks 2048 --tests wsat,latency --json
       flashgc qualify qlc --blocks 4096 --quick --against tlc --html both.html
@@ -90,6 +91,7 @@ def qualify(
 
     _ctrl_c.release()
     if preset is not None:
+        _refuse_stored(preset)
         if typed.get("drive__device") is not None:
             raise ConfigError("--device: found PRESET, too; hint: leave one out")
         typed["drive__device"] = preset
@@ -107,7 +109,8 @@ def qualify(
         from flashgc.studies.qualifying.sheet import sheet
 
         _files.write(html, sheet(qualification, other))
-    return code_of(qualification.interrupted, quiet=output.quiet)
+    keeps = None if keep else "--keep DIR"
+    return code_of(qualification.interrupted, quiet=output.quiet, keeps=keeps)
 
 
 def _qualified(typed: dict[str, Any], options: dict[str, Any], output: Output) -> Qualification:
@@ -119,6 +122,17 @@ def _qualified(typed: dict[str, Any], options: dict[str, Any], output: Output) -
         given.places["drive.device"] = "PRESET"
     with Bar(quiet=output.quiet) as bar:
         return perform(given, progress=bar.show, **options)
+
+
+def _refuse_stored(preset: str) -> None:
+    """Refuse the file of a stored drive."""
+    from pathlib import Path
+
+    if not _is_preset(preset) and Path(preset).is_file():
+        raise ConfigError(
+            f"PRESET: {preset} is a file, and a stored drive answers at the times of its front "
+            "end, so the tests run in front of it; hint: flashgc device exec --realtime"
+        )
 
 
 def _is_preset(against: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flashgc.results.findings import Finding, Rules
-from flashgc.studies.qualifying.outcome import Qualification
+from flashgc.studies.qualifying.outcome import QUICK, Qualification
 from flashgc.studies.qualifying.steady import MOST_ROUNDS
 from flashgc.units import format_share
 
@@ -19,7 +19,8 @@ def findings(qualification: Qualification) -> Iterator[Finding]:
     """The findings, the most important first."""
     if qualification.interrupted:
         yield RULES["qualify-interrupted"].found(
-            "the work was stopped: tests that are missing were not completed", "--keep DIR goes on"
+            "the work was stopped: tests that are missing were not completed",
+            "--keep DIR keeps finished runs",
         )
     for test in qualification.rounds:
         if not test.window.met and not test.interrupted:
@@ -42,7 +43,4 @@ def findings(qualification: Qualification) -> Iterator[Finding]:
             ratio=worked.ratio,
         )  # fmt: skip
     if qualification.quick:
-        yield RULES["quick-tests"].found(
-            "quick tests: fewer cells, shorter rounds and half the writes of SNIA's",
-            "leave out --quick",
-        )
+        yield RULES["quick-tests"].found(f"quick tests: {QUICK}", "leave out --quick")

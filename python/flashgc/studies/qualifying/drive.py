@@ -33,6 +33,10 @@ DEPTH, LEAST_DEPTH = 128, 256
 #: The pages that are programmed together, by the first word of ``--program``.
 _TOGETHER = {"page": 1, "one-shot": 3, "two-pass": 4}
 
+#: The least number of mapping units of the part of a drive that a quick test simulates, if the
+#: options do not give the size.
+LEAST_UNITS = 1 << 20
+
 #: Years of a data sheet's drive writes a day, and days in a year.
 YEARS, DAYS = 5, 365
 
@@ -105,23 +109,23 @@ class Drive:
 
     def config(
         self, source: str, depth: int, *, fill: str = "empty", warmup: str = "0",
-        request_size: int | None = None, requests: int | None = None, waits: bool = True,
+        request_size: int | None = None, requests: int | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The configuration of a run with ``depth`` requests under way.
 
-        ``source`` is a trace, which is replayed once, or a generator with a number of requests. If
-        a trace ``waits``, its answers say what is under way, and ``depth`` is the most of it.
+        ``source`` is a trace, which is replayed once, or a generator with a number of requests,
+        whose size is ``request_size``, unless the generator gives sizes. The answers of a trace say
+        what is under way, and ``depth`` is the most of it.
         """
         workload: dict[str, Any] = {"source": source, "arrivals": f"closed:threads={depth}"}
         run: dict[str, Any] = {"warmup": warmup, "runs": 1}
         if _core.is_trace(source):
-            workload["numbering"] = "given"
-            if waits:
-                workload["arrivals"] = "dependent"
+            workload |= {"numbering": "given", "arrivals": "dependent"}
             run["passes"] = 1
         else:
-            workload["request_size"] = f"{request_size}B"
             run["requests"] = requests
+            if request_size is not None:
+                workload["request_size"] = f"{request_size}B"
         more: dict[str, Any] = {"fill": fill}
         if "queue_depth" not in self.sections["drive"]:
             more["queue_depth"] = max(LEAST_DEPTH, depth)
@@ -134,6 +138,13 @@ class Drive:
         """
         return max(least, -(-2 * self.together // size))
 
+    def writes(self, units: float) -> float:
+        """The drive writes in bytes after ``units`` times as many writes of 4 KiB as mapping units.
+
+        A write of 4 KiB programs a whole mapping unit, or several smaller ones.
+        """
+        return units * min(1, 4 * KIB / self.unit)
+
     @property
     def data_bytes(self) -> float:
         """The bytes of the whole drive's flash that hold data or are spare; parity is left out."""
@@ -144,6 +155,20 @@ def probe(sections: Mapping[str, Mapping[str, Any]], places: Places) -> dict[str
     """The configuration of one write, which shows the drive's size and what is wrong with it."""
     workload = {"source": "uniform", "arrivals": "closed:threads=1"}
     return _with(sections, places, workload, {"requests": 1, "warmup": "0"}, fill="empty")
+
+
+def parts_of(config: Mapping[str, Any]) -> list[int]:
+    """The numbers of parts that a quick test may simulate one of, the largest number first.
+
+    The part has at least a million mapping units, of the whole drive of ``config``. Blocks of a
+    part have a whole number of pages, or there are half as many, or a quarter, and so on.
+    """
+    pages, page = config["pages_per_block"], config.get("page_size") or 4 * KIB
+    whole = config.get("capacity") or config["blocks"] * pages * page
+    most = whole // ((config.get("mapping_unit") or page) * LEAST_UNITS)
+    halves = {2**power for power in range(most.bit_length())}
+    parts = halves | {part for part in range(1, pages + 1) if pages % part == 0}
+    return sorted((part for part in parts if 1 < part <= most), reverse=True)
 
 
 def drive_of(

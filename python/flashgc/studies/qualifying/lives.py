@@ -71,6 +71,16 @@ QUICK_LENGTHS = Lengths(1 / 32, 256, 8192)
 
 
 @dataclass(frozen=True)
+class Start:
+    """The state of a drive before its rounds: a fill, which takes no time, and writes in order."""
+
+    #: The fill of ``flashgc.run``.
+    fill: str = "empty"
+    #: Drive writes in order after the fill.
+    times: float = TIMES
+
+
+@dataclass(frozen=True)
 class Life:
     """One life of a drive: its preconditioning, then rounds of cells."""
 
@@ -87,10 +97,15 @@ class Life:
     lengths: Lengths
     #: True if a cell goes through the drive in order of address.
     sequential: bool = False
+    start: Start = Start()
 
     def depth_of(self, cell: Cell, capacity: int) -> int:
         """The requests of a ``cell`` that are under way."""
         return max(min(self.depth, int(MOST_UNDER_WAY * capacity / cell.size)), 1)
+
+
+#: The start of a quick test at random: near the steady state of random writes.
+_QUICK_START = Start("steady", 0.0)
 
 
 def iops(depth: int, *, quick: bool) -> Life:
@@ -99,20 +114,33 @@ def iops(depth: int, *, quick: bool) -> Life:
     reads = LATENCY_READS if quick else IOPS_READS
     cells = tuple(Cell(size, share) for share in reads for size in sizes)
     lengths = QUICK_LENGTHS if quick else Lengths()
-    return Life("iops", "IOPS", depth, cells, Cell(4 * KIB, 0.0), "requests_per_second", lengths)
+    start = _QUICK_START if quick else Start()
+    return Life(
+        "iops", "IOPS", depth, cells, Cell(4 * KIB, 0.0), "requests_per_second", lengths,
+        start=start,
+    )  # fmt: skip
 
 
-def throughput(size: int, depth: int, *, quick: bool) -> Life:
-    """The throughput test: sequential requests of one ``size``."""
+def throughput(size: int, depth: int, spare: float, *, quick: bool) -> Life:
+    """The throughput test: sequential requests of one ``size``.
+
+    A quick one writes the drive and its ``spare`` flash once before, so that its rounds find no
+    block erased by the purge.
+    """
     cells = (Cell(size, 1.0), Cell(size, 0.0))
-    lengths = Lengths(1 / 16 if quick else 1 / 8, 256, 1 << 16)
+    lengths = Lengths(1 / 32 if quick else 1 / 8, 256, 1 << 16)
     name = f"throughput-{size // KIB}k"
     title = f"Throughput, {size // KIB} KiB"
-    return Life(name, title, depth, cells, cells[1], "bytes_per_second", lengths, sequential=True)
+    start = Start(times=1 / (1 - spare)) if quick else Start()
+    return Life(
+        name, title, depth, cells, cells[1], "bytes_per_second", lengths, sequential=True,
+        start=start,
+    )  # fmt: skip
 
 
 def latency(*, quick: bool) -> Life:
     """The latency test: one request at a time."""
     cells = tuple(Cell(size, share) for share in LATENCY_READS for size in LATENCY_SIZES)
-    lengths = Lengths(1 / 64, 256, 1024) if quick else Lengths(1 / 32, 512, 4096)
-    return Life("latency", "Latency", 1, cells, Cell(4 * KIB, 0.0), "mean_us", lengths)
+    lengths = Lengths(1 / 64, 256, 8192) if quick else Lengths(1 / 32, 512)
+    start = _QUICK_START if quick else Start()
+    return Life("latency", "Latency", 1, cells, Cell(4 * KIB, 0.0), "mean_us", lengths, start=start)

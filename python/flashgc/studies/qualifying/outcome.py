@@ -13,6 +13,12 @@ from flashgc.results.parts.run import Snia
 from flashgc.studies.qualifying.steady import Window
 from flashgc.units import format_time
 
+#: The ways in which quick tests are shorter than SNIA's.
+QUICK = (
+    "fewer and shorter cells, and less preconditioning; write saturation is 7 slices "
+    "of a life, and JESD219 is a part; writes before them take no time"
+)
+
 #: Sizes of a data sheet's bytes and requests are decimal.
 _DECIMAL = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
@@ -128,19 +134,20 @@ class Saturation:
     requests_per_second: float
     write_amplification: float
     #: SNIA's rule on five equal parts of the part from ``steady_from`` on. The test does not ask
-    #: for it.
+    #: for it, and a quick one has too few parts.
     steady: Snia | None
-    #: Response times of the whole test, and of the writes that met a collection.
+    #: Response times of the whole test (of a quick one those of the last quarter), and of the
+    #: writes that met a collection.
     write_us: Response
     collecting_us: Response | None
 
 
 @dataclass(frozen=True)
 class Enterprise:
-    """JESD219's enterprise workload; figures come from the second half of its writes."""
+    """JESD219's enterprise workload; writes before the figures take no time."""
 
     depth: int
-    #: The times that the workload wrote the drive, after the preconditioning.
+    #: The times that the workload wrote the drive, which was full.
     drive_writes: float
     write_amplification: float
     requests_per_second: float

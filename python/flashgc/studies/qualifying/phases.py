@@ -17,7 +17,7 @@ from typing import Any
 from flashgc._documents import Json, read
 from flashgc.results.parts.clock import Figures
 from flashgc.studies.qualifying import requests
-from flashgc.studies.qualifying.lives import TIMES, Cell, Life
+from flashgc.studies.qualifying.lives import Cell, Life
 from flashgc.studies.qualifying.outcome import CellResult, Response, Rounds
 from flashgc.studies.qualifying.steady import MOST_ROUNDS, WINDOW, Window, window
 
@@ -62,7 +62,7 @@ class Phases:
             * (1 + (0 if self.life.sequential else 3) * (1 - cell.reads))
             for cell in self.life.cells
         )
-        return TIMES * self.capacity / 4096 + self.rounds * cells
+        return self.life.start.times * self.capacity / 4096 + self.rounds * cells
 
     def add(self, result: Mapping[str, Any]) -> None:
         """Take the result of a run, and decide which run is next."""

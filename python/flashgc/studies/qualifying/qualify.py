@@ -17,10 +17,18 @@ from flashgc._typed_keywords import typed_keywords
 from flashgc.described import flags
 from flashgc.keywords import RunKeywords
 from flashgc.simulation import given_values
-from flashgc.studies.qualifying import lives, requests, single
+from flashgc.studies.qualifying import lives, single
 from flashgc.studies.qualifying.describe import findings
-from flashgc.studies.qualifying.drive import DEPTH, LEAST_DEPTH, Drive, checked, drive_of, probe
-from flashgc.studies.qualifying.outcome import Qualification
+from flashgc.studies.qualifying.drive import (
+    DEPTH,
+    LEAST_DEPTH,
+    Drive,
+    checked,
+    drive_of,
+    parts_of,
+    probe,
+)
+from flashgc.studies.qualifying.outcome import Qualification, Saturation
 from flashgc.studies.qualifying.phases import Phases
 from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
@@ -28,8 +36,8 @@ from flashgc.studies.study import Progress, jobs_of, without_unit
 #: The tests, in the order in which a data sheet has them.
 TESTS = ("iops", "throughput", "latency", "wsat", "jesd219", "depth")
 
-#: The most requests of JESD219, which are a trace of 50 bytes each.
-_MOST_REQUESTS = 20_000_000
+#: The options that give the size of a drive.
+_SIZES = {"scale", "blocks", "capacity", "pages_per_block"}
 
 #: The most requests under way that can be given.
 _MOST_DEPTH = 4096
@@ -55,8 +63,9 @@ def qualify(
     ``drive`` is a preset (``"tlc"``); the other options are those of a drive of
     :func:`flashgc.run` with a clock (``blocks``, ``scale``, ``times``, ``write_cache`` and so on).
     ``tests`` are some of ``"iops"``, ``"throughput"``, ``"latency"``, ``"wsat"``, ``"jesd219"`` and
-    ``"depth"``; all by default. ``quick`` shortens them, so that they do not have
-    SNIA's lengths. ``depth`` is the number of requests under way in the IOPS test (128).
+    ``"depth"``; all by default. ``quick`` shortens them, so that they do not have SNIA's lengths,
+    and takes the smallest part of a preset, unless its size is given. ``depth`` is the number of
+    requests under way in the IOPS test (128).
     ``cycles`` are the program and erase cycles of a block, for the bytes that can be written.
     ``victim`` is the spec of a victim policy.
 
@@ -132,22 +141,16 @@ class _Qualifying:
     def run(self, depth: int | None, cycles: int | None) -> Qualification:
         """Run all tests, and return what is known of them."""
         study = self.study
-        config = probe(self.sections, self.places)
-        study.sure = config
         with study.ending():
-            (raw,) = study.run([Wanted(config, 0.0)], "looking at the drive", possible=False)
-            if isinstance(raw, str):
-                raise ConfigError(raw)
-        if not isinstance(raw, dict):
-            raise KeyboardInterrupt
+            raw = self._probed()
         subject = drive_of(self.sections, self.places, raw)
         rounds = [
             Phases(life, subject.capacity, subject.seed)
             for life in self._lives(subject, depth or DEPTH)
         ]
-        tasks = [*(self._of(phases, subject) for phases in rounds), *self._single(subject)]
-        study.total = sum(task.wanted.cost for task in tasks)
         with study.stoppable(), study.ending():
+            tasks = [*(self._of(phases, subject) for phases in rounds), *self._single(subject)]
+            study.total = sum(task.wanted.cost for task in tasks)
             while tasks and not study.stopped:
                 tasks.sort(key=lambda task: -task.wanted.cost)
                 self._stage(tasks)
@@ -159,13 +162,40 @@ class _Qualifying:
                 study.total += sum(task.wanted.cost for task in tasks)
         return self._outcome(subject, rounds, cycles)
 
+    def _probed(self) -> dict[str, Any]:
+        """The result of one write on the drive.
+
+        If the options do not give a size, a quick test takes the smallest part of the drive whose
+        write amplification is that of the whole.
+        """
+        drive = self.sections["drive"]
+        if self.quick and "device" in drive and not _SIZES & drive.keys():
+            for parts in parts_of(probe(self.sections, self.places)):
+                drive["scale"] = f"1/{parts}"
+                outcome = self._probe()
+                if isinstance(outcome, dict):
+                    return outcome
+            drive.pop("scale", None)
+        outcome = self._probe()
+        if isinstance(outcome, str):
+            raise ConfigError(outcome)
+        return outcome
+
+    def _probe(self) -> dict[str, Any] | str:
+        config = probe(self.sections, self.places)
+        self.study.sure = config
+        (outcome,) = self.study.run([Wanted(config, 0.0)], "looking at the drive", possible=False)
+        if outcome is None:
+            raise KeyboardInterrupt
+        return outcome
+
     def _lives(self, subject: Drive, depth: int) -> list[lives.Life]:
         several = []
         if "iops" in self.tests:
             several.append(lives.iops(depth, quick=self.quick))
         if "throughput" in self.tests:
             several += [
-                lives.throughput(size, subject.depth(size, 32), quick=self.quick)
+                lives.throughput(size, subject.depth(size, 32), subject.spare, quick=self.quick)
                 for size in lives.THROUGHPUT_SIZES
             ]
         if "latency" in self.tests:
@@ -174,14 +204,14 @@ class _Qualifying:
 
     def _of(self, phases: Phases, subject: Drive) -> _Task:
         """The next run of a life."""
-        config = subject.config(phases.trace().write(), phases.life.depth)
+        life = phases.life
+        config = subject.config(phases.trace().write(), life.depth, fill=life.start.fill)
         return _Task(phases.life.name, Wanted(config, phases.cost), phases.add)
 
     def _single(self, subject: Drive) -> list[_Task]:
         """The tests that are single runs."""
         tasks, quick = [], self.quick
         pages = subject.logical_bytes / single.SIZE
-        times = single.QUICK_WRITES if quick else single.WRITES
         deep = subject.depth(single.SIZE, LEAST_DEPTH)
 
         def keep(name: str, value: Callable[[dict[str, Any]], Any]) -> Callable[[Any], None]:
@@ -190,22 +220,21 @@ class _Qualifying:
 
             return take
 
-        if "wsat" in self.tests:
-            config = single.saturation(subject, quick=quick)
-            take = keep("wsat", lambda raw: single.saturated(raw, subject, deep, quick=quick))
-            tasks.append(_Task("wsat", Wanted(config, 5 * times * pages), take))
-        count = requests.jesd219_requests(subject.capacity, times)
-        if "jesd219" in self.tests and count > _MOST_REQUESTS:
-            self.refused["jesd219"] = (
-                f"it has {count} requests on this drive, expected {_MOST_REQUESTS} at most; hint: "
-                f"{option(self.places, 'scale')}"
-            )
-        elif "jesd219" in self.tests:
-            trace, before = requests.jesd219(subject.capacity, times, deep, subject.seed)
-            share = f"{100 * before:.6f}%"
-            config = subject.config(trace.write(), deep, warmup=share, waits=False)
-            take = keep("jesd219", lambda raw: single.enterprise(raw, deep, quick=quick))
-            tasks.append(_Task("jesd219", Wanted(config, 5 * times * pages), take))
+        if "wsat" in self.tests and quick:
+            for units in single.SLICES:
+                config = single.slice_of_saturation(subject, units)
+                take = keep(f"wsat {units}", lambda raw: raw)
+                cost = 0.1 * units * subject.logical_bytes / subject.unit + 5e5
+                tasks.append(_Task("wsat", Wanted(config, cost), take))
+        elif "wsat" in self.tests:
+            config = single.saturation(subject)
+            take = keep("wsat", lambda raw: single.saturated(raw, subject, deep))
+            tasks.append(_Task("wsat", Wanted(config, 5 * single.WRITES * pages), take))
+        if "jesd219" in self.tests:
+            config = single.jesd219(subject, quick=quick)
+            take = keep("jesd219", lambda raw: single.enterprise(raw, subject, deep))
+            cost = 5e5 + 0.2 * pages if quick else 3 * single.WRITES * pages
+            tasks.append(_Task("jesd219", Wanted(config, cost), take))
         if "depth" in self.tests:
             for reads in (True, False):
                 for at in single.QUICK_DEPTHS if quick else single.DEPTHS:
@@ -214,6 +243,19 @@ class _Qualifying:
                     take = keep(f"depth {reads} {at}", value)
                     tasks.append(_Task("depth", Wanted(config, 0.5 * pages + 50_000), take))
         return tasks
+
+    def _saturation(self, subject: Drive) -> Saturation | None:
+        """The result of write saturation, which a quick test gathers from its slices."""
+        slices = {
+            units: self.results[f"wsat {units}"]
+            for units in single.SLICES
+            if f"wsat {units}" in self.results
+        }
+        if len(slices) < len(single.SLICES):
+            known: Saturation | None = self.results.get("wsat")
+            return known
+        deep = subject.depth(single.SIZE, LEAST_DEPTH)
+        return single.saturated_in_slices(slices, subject, deep)
 
     def _stage(self, tasks: Sequence[_Task]) -> None:
         names = ", ".join(dict.fromkeys(task.test for task in tasks))
@@ -230,7 +272,7 @@ class _Qualifying:
     ) -> Qualification:
         interrupted = self.study.interrupted
         sheets = [phases.outcome(interrupted and phases.unfinished) for phases in rounds]
-        saturation, enterprise = self.results.get("wsat"), self.results.get("jesd219")
+        saturation, enterprise = self._saturation(subject), self.results.get("jesd219")
         sequential = next(
             (
                 cell.bytes_per_second

@@ -21,27 +21,14 @@ from numpy.typing import NDArray
 
 from flashgc.frames import temporary
 from flashgc.studies.qualifying.lives import (
-    KIB,
     PRECONDITION,
     PRECONDITION_DEPTH,
-    TIMES,
     Cell,
     Life,
 )
 
 #: The largest number of streams of a trace.
 MOST_STREAMS = 255
-
-#: JESD219's enterprise workload, as fio ships it (``examples/jesd219.fio``): sizes in bytes and
-#: their percentages, areas (percent of the requests, percent of the addresses), share of reads.
-JESD219_SIZES = (
-    *((512 * parts, 4 if parts == 1 else 1) for parts in range(1, 8)),
-    (4 * KIB, 67), (8 * KIB, 10), (16 * KIB, 7), (32 * KIB, 3), (64 * KIB, 3),
-)  # fmt: skip
-JESD219_AREAS = ((50, 5), (30, 15), (20, 80))
-JESD219_READS = 0.4
-#: The mean size of a request.
-JESD219_MEAN = sum(size * share for size, share in JESD219_SIZES) / 100
 
 
 def draws(seed: int, name: str, count: int) -> NDArray[np.float64]:
@@ -88,7 +75,7 @@ class Trace:
     def add(
         self,
         offsets: NDArray[np.int64],
-        sizes: int | NDArray[np.int64],
+        size: int,
         reads: NDArray[np.bool],
         depth: int,
         stream: int | None = None,
@@ -102,18 +89,16 @@ class Trace:
         # The answer comes a nanosecond before the request that waits for it.
         answer = f"{(_STEP * depth - 1) / 1000:.3f}"
         measured = range(0) if stream is None else range(depth, count - int(AT_THE_END * count))
-        whole = np.broadcast_to(np.asarray(sizes, np.int64), count)
         for begin in range(0, count, _TOGETHER):
             part = slice(begin, begin + _TOGETHER)
             rows = zip(
-                range(begin, count), reads[part].tolist(), offsets[part].tolist(),
-                whole[part].tolist(), strict=False,
-            )  # fmt: skip
+                range(begin, count), reads[part].tolist(), offsets[part].tolist(), strict=False
+            )
             self.texts.append(
                 "\n".join(
                     f"{self._time(at)},{'R' if read else 'W'},{offset},{size},0,{answer},"
                     f"{stream if at in measured else ''}"
-                    for at, read, offset, size in rows
+                    for at, read, offset in rows
                 )
             )
         self.texts.append(f"{self._time(count + depth)},F,0,0,0,0.001,")
@@ -171,7 +156,7 @@ def of_life(
     seed: int,
 ) -> Trace:
     """The requests of a ``life`` with ``rounds`` rounds, on ``capacity`` bytes."""
-    trace = _preconditioned(capacity)
+    trace = _preconditioned(capacity, life.start.times)
     begins: dict[Cell, int] = dict.fromkeys(life.cells, 0)
     for number in range(1, rounds + 1):
         for at, cell in enumerate(life.cells):
@@ -188,49 +173,11 @@ def of_life(
     return trace
 
 
-def jesd219_requests(capacity: int, times: float) -> int:
-    """The requests of JESD219 that write ``times`` the ``capacity``."""
-    return int(times * capacity / ((1 - JESD219_READS) * JESD219_MEAN))
-
-
-def jesd219(capacity: int, times: float, depth: int, seed: int) -> tuple[Trace, float]:
-    """The requests of JESD219 after the preconditioning: they write ``times`` the ``capacity``.
-
-    Also returns the share of all requests before the second half of these.
-    """
-    count = jesd219_requests(capacity, times)
-    sizes = _chosen([size for size, _ in JESD219_SIZES], [share for _, share in JESD219_SIZES],
-                    draws(seed, "jesd219/size", count))  # fmt: skip
-    begins, widths = [], []
-    begin = 0
-    for _, share in JESD219_AREAS:
-        begins.append(begin * capacity // 100)
-        widths.append(share * capacity // 100)
-        begin += share
-    weights = [share for share, _ in JESD219_AREAS]
-    area = draws(seed, "jesd219/area", count)
-    first, width = _chosen(begins, weights, area), _chosen(widths, weights, area)
-    aligned = np.where(sizes < 4 * KIB, 512, 4 * KIB)
-    place = first + (draws(seed, "jesd219/place", count) * width).astype(np.int64)
-    place = np.minimum(place, capacity - sizes) // aligned * aligned
-    trace = _preconditioned(capacity)
-    before = trace.requests
-    trace.add(place, sizes, draws(seed, "jesd219/kind", count) < JESD219_READS, depth)
-    return trace, (before + count / 2) / trace.requests
-
-
-def _chosen(
-    values: Sequence[int], weights: Sequence[int], drawn: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return the value of each draw, by the part of the weights that it lies in."""
-    ends = np.cumsum(weights) / sum(weights)
-    return np.asarray(values, np.int64)[np.searchsorted(ends, drawn, side="right")]
-
-
-def _preconditioned(capacity: int) -> Trace:
-    """A trace with the sequential writes before the rounds."""
+def _preconditioned(capacity: int, times: float) -> Trace:
+    """A trace with the sequential writes before the rounds: ``times`` the ``capacity``."""
     trace = Trace()
-    once = np.arange(0, capacity // PRECONDITION, dtype=np.int64) * PRECONDITION
-    every = np.tile(once, TIMES)
-    trace.add(every, PRECONDITION, np.zeros(len(every), np.bool), PRECONDITION_DEPTH)
+    places = capacity // PRECONDITION
+    where = np.arange(0, int(times * places), dtype=np.int64) % places * PRECONDITION
+    if len(where):
+        trace.add(where, PRECONDITION, np.zeros(len(where), np.bool), PRECONDITION_DEPTH)
     return trace

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from flashgc.foreign import for_html
 from flashgc.studies.qualifying.lives import KIB
-from flashgc.studies.qualifying.outcome import Qualification, Rounds, decimal
+from flashgc.studies.qualifying.outcome import QUICK, Qualification, Rounds, decimal
 from flashgc.units import format_share, format_size, format_time
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def sheet(qualification: Qualification, other: Qualification | None = None) -> s
         tests=[(drive, drive.rounds) for drive in drives],
         latencies=[(drive, test) for drive in drives if (test := drive.of("latency")) is not None],
         mix=_mix,
+        quick=QUICK,
     )
 
 
