@@ -90,11 +90,12 @@ def test_each_placement_says_its_memory_a_page() -> None:
     shown = {one.name: round(one.bytes_a_page, 3) for one in placements()}
     # Bytes for 2^20 pages, by hand: 12 per chunk of 512 pages; 8 per extent of 1024 pages. Oracle:
     # 16 per page, and 4 per write of the 8 * 2^20 in sight. 4 stamps of 8, and 5 + 1000 numbers
-    # for quantiles. SFS: 16 per page, and 36 for each of 6 + 4096 + 4661 segments.
+    # for quantiles. SFS: 16 per page, and 36 for each of 6 + 4096 + 4661 segments. MiDAS:
+    # 2 MiB, 8 for each of 10,486 pages, 32 for each of 16 bins a block, and 23 a block.
     assert shown == {
         "none": 0, "dac": 0, "sepbit": 8, "multilog": 8, "fadac": 4, "sfr": 0.023, "warcip": 16,
         "eti": 0.008, "fdp": pytest.approx(2, abs=0.02), "oracle": 48,
-        "intervals": 32.008, "gdt": 32, "sfs": 16.301,
+        "intervals": 32.008, "gdt": 32, "sfs": 16.301, "midas": pytest.approx(4.46, abs=0.005),
     }  # fmt: skip
     for one in placements():
         assert f"{one.bytes_a_page:.3f} bytes a logical page of 2^20" in one.doc, one.name

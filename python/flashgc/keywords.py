@@ -27,6 +27,7 @@ GcPreset: TypeAlias = Literal[
     "zgc-gd-nz",
     "zgc-cb-nz",
     "sepbit",
+    "midas",
     "sepbit-cb",
     "multilog-cb",
     "fadac-cb",
@@ -416,13 +417,13 @@ class RunKeywords(Keywords, total=False):
     """
     placement: Placement | None
     """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. All but none need
-    the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
+    need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
-    intervals-cb, gdt-cb, sfs-cb.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb,
+    warcip-cb, intervals-cb, gdt-cb, sfs-cb.
     """
     preemption: str | None
     """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
@@ -518,13 +519,13 @@ class CompareKeywords(Keywords, total=False):
     """
     placement: Placement | Sequence[Placement] | None
     """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, eti, fdp, oracle, or python:FILE.py:NAME. All but none need
-    the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
+    need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
     gc_preset: GcPreset | Sequence[GcPreset] | None
     """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, sepbit-cb, multilog-cb, fadac-cb, warcip-cb,
-    intervals-cb, gdt-cb, sfs-cb.
+    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb,
+    warcip-cb, intervals-cb, gdt-cb, sfs-cb.
     """
     preemption: str | Sequence[str] | None
     """Preemption of collections by requests: none; pgc (between flash operations) with +merge,

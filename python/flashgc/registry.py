@@ -174,7 +174,7 @@ def placements() -> tuple[PlacementEntry, ...]:
     """Every placement, the default first.
 
     >>> " ".join(one.name for one in placements() if not (one.needs_future or one.needs_streams))
-    'none dac sepbit multilog fadac sfr warcip intervals gdt sfs eti'
+    'none dac sepbit multilog fadac sfr warcip intervals gdt sfs midas eti'
     """
     return tuple(read(PlacementEntry, entry) for entry in listing()["placements"])
 

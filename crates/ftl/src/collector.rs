@@ -39,6 +39,8 @@ static COLLECTORS: &[CollectorInfo] = &[
         .summary("z-cost-benefit with DAC, no zombie block (Lee et al. 2015, section 5.2.4)"),
     CollectorInfo::of("sepbit", "cost-benefit:form=sqrt", "sepbit")
         .summary("SepBIT with the victims of its code, (1-u)/u sqrt(age) (Wang et al. 2022)"),
+    CollectorInfo::of("midas", "cost-benefit:form=sqrt", "midas")
+        .summary("MiDAS with cost-benefit in the last group (Oh et al. 2024)"),
     CollectorInfo::of("sepbit-cb", "cost-benefit", "sepbit").summary("SepBIT with cost-benefit"),
     CollectorInfo::of("multilog-cb", "cost-benefit", "multilog")
         .summary("MultiLog with cost-benefit"),

@@ -60,11 +60,12 @@ impl Held {
         let mut classes = vec![0; blocks.len() as usize];
         open.iter().for_each(|open| classes[open.block as usize] = open.class);
         let is_open = |block: &u32| open.iter().any(|open| open.block == *block);
-        let closed: Vec<u32> =
-            (0..blocks.len()).filter(|&block| blocks.is_candidate(block)).collect();
-        let erased = (0..blocks.len())
-            .filter(|block| !is_open(block) && !blocks.is_candidate(*block))
-            .collect();
+        // A full block that is no candidate is kept by the placement.
+        let is_full = |block: &u32| {
+            !is_open(block) && (blocks.is_candidate(*block) || blocks.live(*block) > 0)
+        };
+        let closed: Vec<u32> = (0..blocks.len()).filter(is_full).collect();
+        let erased = (0..blocks.len()).filter(|block| !is_open(block) && !is_full(block)).collect();
         Self {
             map: pages.map(|page| map.locate(page).unwrap_or(UNMAPPED)).collect(),
             erases: blocks.erase_counts().to_vec(),

@@ -37,10 +37,14 @@ proptest! {
         let (placement, victim) = (PLACEMENTS[placement], if greedy { "greedy" } else { "fifo" });
         let turns = members_in_turn(dies, stripe, rows);
         let b = turns.len() as u32 * units;
-        let setting =
-            |logical_pages| Setting { pages_per_block: b as usize, logical_pages, events: Vec::new() };
         let kept = 8;
         let blocks = blocks + kept;
+        let setting = |logical_pages| Setting {
+            blocks: blocks as usize,
+            pages_per_block: b as usize,
+            logical_pages,
+            events: Vec::new(),
+        };
         let promised = (f64::from((blocks - kept) * b) * used) as u32;
         let layout = || Layout {
             frontier: Frontier::Pool { low: 2 },

@@ -321,7 +321,7 @@ proptest! {
         let mut layer = dftl(&spec, policy, on).unwrap();
         let mut flash = Reference::sequential(blocks as usize, 8, both, Naive::Pool(2), seed);
         let filled = flash.programs;
-        let setting = Setting { pages_per_block: 8, logical_pages: both, events: Vec::new() };
+        let setting = Setting { blocks: 0, pages_per_block: 8, logical_pages: both, events: Vec::new() };
         let rule = naive_rule(&placement.to_string(), setting);
         flash.place(Box::new(MapApart { rule, first: logical_pages, programs: Vec::new() }));
         let mut naive = NaiveDftl::new(flash, logical_pages, (per_page, run), entries);

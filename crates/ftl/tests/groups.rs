@@ -118,7 +118,7 @@ proptest! {
         let count = u32::from(groups);
         let rule = || {
             let text = format!("fdp:handles={handles},persistent={persistent}");
-            let setting = Setting { pages_per_block: 1, logical_pages: 1, events: Vec::new() };
+            let setting = Setting { blocks: 0, pages_per_block: 1, logical_pages: 1, events: Vec::new() };
             naive_rule(&text, setting).unwrap()
         };
         let kept = Placed::kept(&*rule()) as u32 + LOW;

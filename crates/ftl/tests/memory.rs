@@ -79,6 +79,9 @@ fn mapped(layout: &Layout) -> i64 {
         _ => 0,
     };
     tables.push(4 * words * logical);
+    if layout.placement.name() == "midas" {
+        tables.extend([2 * logical.div_ceil(8), 8 * logical.div_ceil(100)]);
+    }
     let whole =
         |bytes: u64| if bytes < 128 << 10 { bytes } else { bytes.next_multiple_of(2 << 20) };
     tables.into_iter().map(whole).sum::<u64>() as i64

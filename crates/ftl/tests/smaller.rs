@@ -89,8 +89,12 @@ fn compare(case: &Case) -> Result<Reached, TestCaseError> {
     let victim = victim_policies()[case.victim].name;
     let allocation = allocation_policies()[case.allocation].name;
     let placement = PLACEMENTS[case.placement];
-    let setting =
-        |logical_pages| Setting { pages_per_block: b as usize, logical_pages, events: Vec::new() };
+    let setting = |logical_pages| Setting {
+        blocks: 0,
+        pages_per_block: b as usize,
+        logical_pages,
+        events: Vec::new(),
+    };
     let rule = naive_rule(placement, setting(1));
     let kept = 2 + rule.as_ref().map_or(2, |rule| Placed::kept(&**rule) as u32);
     let blocks = case.blocks.max(kept + 4);

@@ -41,7 +41,7 @@
 //! itself after reading.
 
 /// The version of the format of states. It is raised with every change of the format.
-pub const FORMAT: u32 = 33;
+pub const FORMAT: u32 = 34;
 
 mod reader;
 mod state;

@@ -222,17 +222,17 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
     ];
     let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
-        (46_321, 0x8fca72e62d9b728f),
-        (54_053, 0xb65c11b2b2a69b55),
-        (62_763, 0xdcf29816563eccc2),
-        (153_759, 0x225e16b832eb3912),
+        (46_322, 0xe3f5151df731c273),
+        (54_054, 0x35b7f510da288d58),
+        (62_764, 0x0b4322afae7307e3),
+        (153_760, 0x3a699293b27a67ce),
         (57_986, 0xdf8a4aab02772f39),
-        (115_527, 0x81a4dddab95cbaf6),
-        (119_575, 0x0136dde5bd275281),
-        (120_535, 0x3dbcd34055408f0d),
-        (118_997, 0x3939f4071fc87b28),
+        (115_528, 0x13c6a7aa30802df5),
+        (119_576, 0x625897b87d518ce8),
+        (120_536, 0x562468647cd03429),
+        (119_001, 0x57f31a9f56431fbd),
     ];
-    assert_eq!((FORMAT, digests), (33, recorded));
+    assert_eq!((FORMAT, digests), (34, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

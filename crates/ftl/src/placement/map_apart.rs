@@ -10,7 +10,9 @@
 //! Only a worn-out drive that has no erased block left puts a page on a block of another class. For
 //! such a page the rule sees the last of its own classes.
 
-use super::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks, Shape, StreamId};
+use super::{
+    Class, Collected, Collects, Now, PicksVictims, Place, Placement, SeesBlocks, Shape, StreamId,
+};
 use crate::error::FtlError;
 use flashgc_base::snapshot::State;
 
@@ -85,6 +87,10 @@ impl Placement for MapApart {
             Some(rule) => rule.takes_copies(class),
             None => class == WITHOUT_RULE - 1,
         }
+    }
+
+    fn copy_classes(&self) -> usize {
+        self.rule.as_ref().map_or(WITHOUT_RULE as usize - 1, |rule| rule.copy_classes()) + 1
     }
 
     fn asks_for_zombies(&self) -> bool {
@@ -162,6 +168,13 @@ impl Placement for MapApart {
         }
     }
 
+    fn closed(&mut self, place: Place, now: Now) {
+        let now = self.time(now);
+        if let Some(rule) = self.rule.as_mut().filter(|_| place.class != self.map) {
+            rule.closed(place, now);
+        }
+    }
+
     fn collected(&mut self, block: Collected, now: Now) {
         let now = self.time(now);
         if let Some(rule) = self.rule.as_mut().filter(|_| block.class != self.map) {
@@ -175,6 +188,10 @@ impl Placement for MapApart {
 
     fn victims(&mut self) -> Option<&mut dyn PicksVictims> {
         self.rule.as_mut().and_then(|rule| rule.victims())
+    }
+
+    fn collects(&mut self) -> Option<&mut dyn Collects> {
+        self.rule.as_mut().and_then(|rule| rule.collects())
     }
 
     fn check(&self) -> Result<(), FtlError> {

@@ -11,6 +11,7 @@ mod future;
 mod gdt;
 mod intervals;
 mod map_apart;
+mod midas;
 mod multilog;
 mod none;
 mod oracle;
@@ -91,7 +92,7 @@ pub trait Placement: State + Send {
     /// Returns `true` if copies may go to `class`.
     fn takes_copies(&self, class: Class) -> bool;
 
-    /// The number of classes that copies may go to: 1 or more.
+    /// The number of classes that the copies of one block may go to: 1 or more.
     fn copy_classes(&self) -> usize {
         (0..self.classes()).filter(|&class| self.takes_copies(class as Class)).count()
     }
@@ -162,6 +163,14 @@ pub trait Placement: State + Send {
         None
     }
 
+    /// The open block at `place` is closed before it is full, because the rule [leaves](Collects::leaves) its class.
+    fn closed(&mut self, _place: Place, _now: Now) {}
+
+    /// Returns the rule as one that collects blocks of its own; `None` if the rule does not.
+    fn collects(&mut self) -> Option<&mut dyn Collects> {
+        None
+    }
+
     /// Checks that the rule has not failed; only a rule from outside can. The answers of a failed
     /// rule mean nothing, but each is a class that exists.
     ///
@@ -196,6 +205,38 @@ pub trait PicksVictims {
     /// A candidate of this table, or `None` if there is none. All of its randomness comes from
     /// `rng`.
     fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId>;
+}
+
+/// A placement that keeps blocks from the victim policy, and says when they are collected. The policy
+/// picks among the blocks that the placement leaves to it.
+///
+/// The blocks of a plane have consecutive numbers.
+pub trait Collects {
+    /// The planes of the drive have `blocks` blocks each, and keep `erased` erased ones. It is called once, before any
+    /// block has data.
+    fn divide(&mut self, blocks: BlockId, erased: u32);
+
+    /// Returns `true` if the placement keeps `block` from the victim policy once it is full.
+    fn keeps(&self, block: BlockId) -> bool;
+
+    /// The policy had the full block `block` before the placement kept it: the policy has it still.
+    fn left(&mut self, block: BlockId);
+
+    /// Returns `true` if `class` is a class of the placement that takes no more pages. Its open block is closed
+    /// before the next collection.
+    fn leaves(&self, class: Class) -> bool;
+
+    /// The number of times that the blocks that the placement keeps may have changed otherwise than
+    /// by an opening or a collection.
+    fn changes(&self) -> u64;
+
+    /// Returns the block that is collected next in the plane whose first block is `first`, one of those that
+    /// the placement keeps; `None` if the victim policy picks. The last `fruitless` collections of the
+    /// plane made no room for the host.
+    fn next(&mut self, first: BlockId, fruitless: u64) -> Option<BlockId>;
+
+    /// The victim policy finds nothing to collect: the placement leaves all blocks to it.
+    fn give_up(&mut self);
 }
 
 /// A place of this class, for tests.
@@ -285,6 +326,7 @@ static POLICIES: &[PlacementInfo] = &[
     intervals::INFO,
     gdt::INFO,
     sfs::INFO,
+    midas::INFO,
     eti::INFO,
     fdp::INFO,
     oracle::INFO,

@@ -16,8 +16,8 @@
 //! are computed after every `refresh` U host writes, rounded up, from the n segments that have
 //! valid pages and are not being filled, if n is at least the number of classes C. The segments are
 //! numbered from hot to cold, from 0; number `floor((2i + 1) n/(2C))` is the first centre i. Then
-//! there are 3 rounds: each segment joins the nearest centre, and a centre becomes the mean of its
-//! segments, if it has any.
+//! there are 3 rounds: each segment joins the nearest centre, a centre becomes the mean of its
+//! segments, if it has any, and the centres are sorted from hot to cold.
 //!
 //! Rule: the class with the least `|centre - writes/(t - last)|`.
 //!
@@ -308,6 +308,8 @@ impl Sfs {
             for (centre, mean) in self.centres.iter_mut().zip(means) {
                 *centre = mean.unwrap_or(*centre);
             }
+            // Of equal centres the first one has all segments, and may pass the others.
+            self.centres.sort_unstable_by_key(|centre| std::cmp::Reverse(centre.to_bits()));
         }
         self.set_bounds();
     }
@@ -482,6 +484,20 @@ mod tests {
         rule.opened(on(0), at(4));
         (4..8).for_each(|number| _ = write(&mut rule, 0, number));
         assert!(rule.centres[0].is_finite());
+    }
+
+    #[test]
+    fn a_centre_without_segments_does_not_become_hotter_than_one_before() {
+        let mut rule = rule("sfs:classes=3,refresh=1000");
+        // At t = 8 + 2, hotness 1, 1, 1, 1, 0.8, 0.2 and 0.2. Numbers 1, 3 and 5 of these seven are the first
+        // centres: 1, 1 and 0.2. The first has five segments, with the mean 0.96, and the second none. In
+        // the next round the centre 1 has four segments, and 0.96 has one.
+        let segments = [(1, 9), (1, 9), (1, 9), (1, 9), (4, 5), (1, 5), (1, 5)];
+        for (segment, (writes, lasts)) in rule.segments[3..].iter_mut().zip(segments) {
+            *segment = Segment { valid: 1, writes, lasts };
+        }
+        rule.group(at(2));
+        assert_eq!(rule.centres, [1.0, 0.8, 0.2]);
     }
 
     #[test]

@@ -383,9 +383,11 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
             .filter(|&block| block != Active::NO_BLOCK)
             .map(|block| u64::from(plane_state.blocks.live(block)))
             .sum();
-        let pages = u64::from(plane_state.blocks.candidates())
+        let (held, lost) = plane_state.kept.as_ref().map_or((0, 0), |it| (it.held(), it.lost()));
+        let pages = u64::from(plane_state.blocks.candidates() + held)
             * u64::from(plane_state.blocks.pages_per_block())
-            - plane_state.blocks.lost_of_candidates();
+            - plane_state.blocks.lost_of_candidates()
+            - lost;
         pages - (plane_state.valid_pages - elsewhere - plane_state.valid_in_full_slc())
     }
 

@@ -4,7 +4,7 @@
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::Fault;
 
-use super::{Active, PageStore, Plane, Region, Tables, UnderWay};
+use super::{Active, Kept, PageStore, Plane, Region, Tables, UnderWay};
 use crate::blocks::BlockId;
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
@@ -169,12 +169,13 @@ fn audit_plane<P: VictimPolicy>(
         let is_bad = wear.is_some_and(|wear| wear.is_bad(plane.first_block + block));
         candidates += u32::from(is_candidate);
         let in_region = plane.region.as_ref().is_some_and(|region| region.holds(block));
-        let states = [is_open, in_pool, is_candidate, is_victim, is_bad, in_region];
+        let is_kept = plane.kept.as_ref().is_some_and(|kept| kept.holds(block));
+        let states = [is_open, in_pool, is_candidate, is_victim, is_bad, in_region, is_kept];
         fail_if!(
             states.into_iter().filter(|&state| state).count() != 1,
             "block {block} is open: {is_open}, in the pool: {in_pool}, a candidate: \
              {is_candidate}, the victim: {is_victim}, bad: {is_bad}, in the SLC region: \
-             {in_region}; expected exactly one"
+             {in_region}, kept by the placement: {is_kept}; expected exactly one"
         );
         fail_if!(is_bad && valid > 0, "block {block} is bad and holds {valid} live pages");
         fail_if!(
@@ -198,6 +199,7 @@ fn audit_plane<P: VictimPolicy>(
         plane.valid_pages
     );
     audit_open(tables, plane)?;
+    plane.kept.as_ref().map_or(Ok(()), Kept::audit)?;
     let erases: u64 = plane.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
     fail_if!(
         erases != plane.counters.erases,

@@ -208,6 +208,11 @@ impl<P: VictimPolicy> PageStore<P> {
         }
     }
 
+    /// Returns `true` if a unit waits in the open block of `class`.
+    pub(super) fn waits(&self, first_block: BlockId, class: usize, active: &Active) -> bool {
+        self.first_buffered(first_block, class, active) < active.next
+    }
+
     /// Programs, partly filled, one flash page of `plane`, if data of the host wait at its class.
     /// Returns the ppn of its first unit; `None` if no such data wait. With two passes the page may be
     /// one without data, whose first pass the data wait for.

@@ -47,7 +47,7 @@ impl<P: VictimPolicy> PageStore<P> {
                 plane_state.take(block);
                 block
             }
-            None => match self.pick(plane) {
+            None => match self.take_kept(plane).map_or_else(|| self.pick(plane), Ok) {
                 // A drive without reclaimable pages that wears out has too few good blocks left.
                 Err(why) if self.planes[plane as usize].blocks.reclaimable() == 0 => {
                     return self.ends_dry(why);

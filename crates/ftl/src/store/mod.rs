@@ -16,6 +16,8 @@ mod die_by_die;
 mod fill;
 mod folds;
 mod gather;
+mod keeping;
+mod kept;
 mod pick;
 mod plane;
 mod slc;
@@ -28,6 +30,7 @@ mod zombies;
 pub(crate) use buffer::{Gathering, programs_of};
 pub use contents::{Contents, OpenBlock};
 use die_by_die::DieByDie;
+use kept::Kept;
 pub use plane::Move;
 pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
@@ -48,6 +51,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Levelled, ZombieCounts, digest};
 use crate::error::{FtlError, FtlErrorKind, check_range};
+use crate::frontier::Frontier;
 use crate::geometry::{Geometry, UNMAPPED};
 use crate::groups::ReclaimGroups;
 use crate::history::{History, NO_CLASS};
@@ -155,6 +159,13 @@ impl<P: VictimPolicy> PageStore<P> {
         let promised = planes.promised()?;
         layout.check()?;
         let mut sorting = Sorting::new(layout)?;
+        if let Some(rule) = sorting.collects() {
+            let erased = match layout.frontier {
+                Frontier::Pool { low } | Frontier::Mixed { low } => low,
+                _ => 0,
+            };
+            rule.divide(blocks_per_plane, erased);
+        }
         let asks = Asks::of::<P>();
         refuse_if!(
             P::BY_PLACEMENT && sorting.picker().is_none(),
@@ -215,6 +226,7 @@ impl<P: VictimPolicy> PageStore<P> {
                     let (b, units) = (geometry.pages_per_block(), layout.buffer.units_per_page);
                     Region::new(rule, classes, blocks_per_plane, rule.pages(b, units))
                 }),
+                kept: sorting.collects().map(|_| Kept::new(blocks_per_plane)),
                 counters: Counters::default(),
                 valid_pages: 0,
                 decisions: 0,
@@ -419,6 +431,7 @@ impl<P: VictimPolicy> PageStore<P> {
             plane_state.blocks.set_class(block, self.sorting.class_shown(class));
         }
         self.sorting.opened(plane_state.first_block + block, class);
+        self.keep_opened(plane, block);
         self.nothing_waits(plane, class);
         Ok(())
     }

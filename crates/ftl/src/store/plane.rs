@@ -4,6 +4,7 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 
+use super::kept::Kept;
 use super::slc::Region;
 use super::tables::{LIVE_AHEAD, Tables};
 use crate::allocation::Pool;
@@ -68,6 +69,9 @@ pub(crate) struct Plane<P: VictimPolicy> {
     /// The SLC blocks of the plane; `None` without a region.
     #[snapshot(state)]
     pub(crate) region: Option<Region>,
+    /// The blocks that the placement keeps from the policy; `None` unless it collects.
+    #[snapshot(state)]
+    pub(crate) kept: Option<Kept>,
     pub(crate) counters: Counters,
     /// Pages with current data.
     pub(crate) valid_pages: u64,
@@ -243,7 +247,8 @@ impl<P: VictimPolicy> Plane<P> {
         self.counters.erases += self.blocks.erase(block);
     }
 
-    /// Makes the block of `done`, if it has one, a candidate. The block takes no more pages.
+    /// Makes the block of `done`, if it has one, a candidate, unless the placement keeps it. The block takes no
+    /// more pages.
     pub(crate) fn close(&mut self, done: Active) {
         self.close_at(done, self.counters.host_pages);
     }
@@ -252,12 +257,20 @@ impl<P: VictimPolicy> Plane<P> {
     /// `host_clock` pages. The block takes no more pages.
     pub(super) fn close_at(&mut self, done: Active, host_clock: u64) {
         if done.is_some() {
-            self.blocks.close(done.block);
             self.blocks.note_close(done.block, host_clock);
-            self.tracker.closed(&self.blocks, done.block);
-            if let Some(leveller) = &mut self.leveller {
-                leveller.changed(&self.blocks, done.block);
+            let lost = self.blocks.lost(done.block);
+            if !self.kept.as_mut().is_some_and(|kept| kept.close(done.block, lost)) {
+                self.become_candidate(done.block);
             }
+        }
+    }
+
+    /// Makes `block`, which takes no more pages, a candidate.
+    pub(super) fn become_candidate(&mut self, block: BlockId) {
+        self.blocks.close(block);
+        self.tracker.closed(&self.blocks, block);
+        if let Some(leveller) = &mut self.leveller {
+            leveller.changed(&self.blocks, block);
         }
     }
 

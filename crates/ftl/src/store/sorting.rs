@@ -15,7 +15,8 @@ use crate::frontier::Frontier;
 use crate::history::NO_CLASS;
 use crate::layout::Layout;
 use crate::placement::{
-    Batch, Class, Collected, Front, Ground, Now, PicksVictims, Place, Placement, SeesBlocks,
+    Batch, Class, Collected, Collects, Front, Ground, Now, PicksVictims, Place, Placement,
+    SeesBlocks,
 };
 use crate::slc::RESERVED_WITH_SLC;
 use crate::streams::Streams;
@@ -149,6 +150,11 @@ impl Sorting {
         self.rule.as_mut().and_then(|rule| rule.victims())
     }
 
+    /// The rule, if it collects blocks of its own.
+    pub(super) fn collects(&mut self) -> Option<&mut dyn Collects> {
+        self.rule.as_mut().and_then(|rule| rule.collects())
+    }
+
     /// Returns `true` if a placement decides.
     #[inline]
     pub(crate) fn has_rule(&self) -> bool {
@@ -204,7 +210,7 @@ impl Sorting {
         self.rule.as_ref().map_or(without_rule, |rule| self.copy_classes(&**rule) as u32)
     }
 
-    /// Classes for whose pages a collection may need room. A fold may open a block for each.
+    /// Classes to which the pages of one victim may go. A fold may open a block for each.
     fn copy_classes(&self, rule: &dyn Placement) -> usize {
         if self.region.is_some() { rule.classes() } else { rule.copy_classes() }
     }
@@ -387,6 +393,13 @@ impl Sorting {
         }
     }
 
+    /// The open `block` of a class of the rule is closed before it is full.
+    pub(super) fn closed(&mut self, block: BlockId) {
+        if let Some(rule) = &mut self.rule {
+            rule.closed(Place { class: self.class_of[block as usize], block }, self.now);
+        }
+    }
+
     /// `block` was picked; `valid` of its `pages` pages have current data.
     pub(super) fn collected(&mut self, block: BlockId, valid: u32, pages: u32) {
         if let Some(streams) = &mut self.streams {
@@ -502,7 +515,10 @@ impl Sorting {
         let b = u64::from(plane.blocks.pages_per_block());
         let open = (0..).zip(&plane.open[..rule.classes()]);
         let open = open.filter(|&(class, _)| takes_copies(class));
+        // The copies of a victim that go to fewer classes may not go to the one that has room.
+        let is_theirs = self.region.is_some() || open.clone().count() == reserved;
         let in_open: u64 = open.map(|(_, active)| b - u64::from(active.next)).sum();
+        let in_open = if is_theirs { in_open } else { 0 };
         let needed = match &plane.under_way {
             Some(victim) => {
                 let left = u64::from(plane.blocks.live(victim.block));

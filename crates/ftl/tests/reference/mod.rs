@@ -37,6 +37,8 @@ pub struct Reference {
     pub map: BTreeMap<u32, (usize, usize)>,
     /// Candidates from the longest closed to the latest.
     pub closed: Vec<usize>,
+    /// Full blocks that the placement keeps from the victim policy.
+    pub held: Vec<usize>,
     /// Erased blocks in the order in which they came.
     pub pool: VecDeque<usize>,
     pub allocation: NaiveAllocation,
@@ -152,6 +154,7 @@ impl Reference {
             blocks: vec![Block::default(); n],
             map: BTreeMap::new(),
             closed: Vec::new(),
+            held: Vec::new(),
             pool: VecDeque::new(),
             allocation: naive_allocation("fifo", seed),
             erases: vec![0; n],
@@ -253,7 +256,16 @@ impl Reference {
         self.touched[block] = self.events;
     }
 
+    /// `block` is full: a candidate, unless the placement keeps it.
     fn close(&mut self, block: Option<usize>) {
+        let keeps = |block| self.placed.as_ref().is_some_and(|placed| placed.keeps(block));
+        match block.filter(|&block| keeps(block)) {
+            Some(block) => self.held.push(block),
+            None => self.become_candidate(block),
+        }
+    }
+
+    fn become_candidate(&mut self, block: Option<usize>) {
         if let Some(block) = block {
             self.closed.push(block);
             self.touch(block);

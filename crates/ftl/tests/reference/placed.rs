@@ -20,10 +20,15 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Erased blocks kept in the pool beside the low-water mark: one for each class that copies may
-    /// go to, except the first.
+    /// Erased blocks kept in the pool beside the low-water mark: one for each class that the copies of a block
+    /// may go to, except the first.
     fn more(rule: &dyn NaiveRule) -> usize {
-        (0..rule.classes()).filter(|&class| rule.takes_copies(class)).count() - 1
+        rule.copy_classes() - 1
+    }
+
+    /// Returns `true` if the rule keeps `block` from the victim policy once it is full.
+    pub(super) fn keeps(&self, block: usize) -> bool {
+        self.rule.keeps(block)
     }
 
     /// Blocks that hold no host data, without those of the low-water mark.
@@ -42,7 +47,10 @@ impl Placed {
 impl Reference {
     /// Gives the fresh drive this placement.
     pub fn place(&mut self, mut rule: Box<dyn NaiveRule>) {
-        self.map.keys().for_each(|&page| rule.holds(page));
+        for (&page, &(block, _)) in &self.map {
+            rule.holds(page);
+            rule.lies(page, block, true);
+        }
         let mut open = vec![None; rule.classes()];
         open[0] = self.host.take();
         self.placed = Some(Placed {
@@ -89,7 +97,9 @@ impl Reference {
                 self.program_host(block.unwrap(), page);
                 self.placed().host_writes += 1;
                 let now = self.time();
-                self.placed().rule.wrote(page, class, now);
+                let rule = &mut self.placed().rule;
+                rule.wrote(page, class, now);
+                rule.lies(page, block.unwrap(), false);
                 return self.lose(page, old);
             }
             self.make_room_for(class, pick);
@@ -109,6 +119,7 @@ impl Reference {
         let water = low + Placed::more(&*self.placed().rule);
         let full = self.placed().open[class].take();
         self.close(full);
+        let mut fruitless = 0;
         loop {
             let block = self.placed().open[class];
             if self.erased() >= water + usize::from(self.room(block) == 0) {
@@ -125,6 +136,7 @@ impl Reference {
                 for page in pages {
                     let to = self.map[&page].0;
                     self.placed().levelled.insert(to);
+                    self.placed().rule.lies(page, to, false);
                 }
                 if self.gives_back(victim) {
                     return;
@@ -140,7 +152,11 @@ impl Reference {
             }
             let zombies: BTreeSet<u32> = self.zombies.clone();
             let lost: Vec<usize> = (0..self.blocks.len()).map(|block| self.lost(block)).collect();
-            let (victim, pages) = self.victim(pick);
+            let (victim, pages) = match self.kept_victim(fruitless) {
+                Some(block) => self.victim(&mut |_, _| block),
+                None => self.victim(pick),
+            };
+            fruitless += 1;
             self.tell_collected(victim, pages.len(), lost[victim]);
             if let Some(levelling) = &mut self.levelling {
                 levelling.since += 1;
@@ -156,7 +172,9 @@ impl Reference {
                 let open = self.placed().open[to].unwrap();
                 self.program(open, page);
                 let now = self.time();
-                self.placed().rule.copied(page, from, to, now);
+                let rule = &mut self.placed().rule;
+                rule.copied(page, from, to, now);
+                rule.lies(page, open, false);
             }
             if self.gives_back(victim) {
                 return;
@@ -175,6 +193,7 @@ impl Reference {
         if !placed.levelled.contains(&block) {
             let (from, opened) = placed.opened.get(&block).copied().unwrap_or((0, Time::default()));
             placed.rule.collected(from, opened, (valid, pages), now);
+            placed.rule.collected_at(block, now);
         }
     }
 
@@ -186,6 +205,48 @@ impl Reference {
         self.placed().open[class] = Some(block);
         self.placed().levelled.remove(&block);
         self.placed().opened.insert(block, (class, now));
-        self.placed().rule.opened(class);
+        let rule = &mut self.placed().rule;
+        rule.opened(class);
+        rule.opened_at(class, block, now);
+    }
+
+    /// The block that the placement has collected next, as a candidate; `None` if the policy picks.
+    fn kept_victim(&mut self, fruitless: usize) -> Option<usize> {
+        let next = self.placed().rule.next(fruitless);
+        self.leave_kept();
+        let full = |block: &usize| self.valid(*block).len() == self.b;
+        let is_long = fruitless > 0 && fruitless.is_multiple_of(self.blocks.len());
+        let stuck = self.closed.is_empty() || is_long && self.closed.iter().all(full);
+        if next.is_none() && stuck && !self.held.is_empty() {
+            self.placed().rule.give_up();
+            self.leave_kept();
+        }
+        self.close_left_classes();
+        self.held.retain(|&block| Some(block) != next);
+        if next.is_some() {
+            self.become_candidate(next);
+        }
+        next
+    }
+
+    /// Leaves the blocks to the policy that the placement no longer keeps.
+    fn leave_kept(&mut self) {
+        let rule = &self.placed.as_ref().unwrap().rule;
+        let mut left: Vec<usize> = self.held.extract_if(.., |block| !rule.keeps(*block)).collect();
+        left.sort_unstable();
+        left.into_iter().for_each(|block| self.become_candidate(Some(block)));
+    }
+
+    /// Closes the open blocks of classes that take no more pages.
+    fn close_left_classes(&mut self) {
+        let now = self.time();
+        for class in 0..self.placed().open.len() {
+            if self.placed().rule.leaves(class)
+                && let Some(block) = self.placed().open[class].take()
+            {
+                self.close(Some(block));
+                self.placed().rule.closed_at(class, block, now);
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ mod fdp;
 mod gdt;
 mod intervals;
 mod map_apart;
+mod midas;
 mod multilog;
 mod oracle;
 mod sepbit;
@@ -32,6 +33,11 @@ pub trait NaiveRule {
 
     fn takes_copies(&self, class: usize) -> bool;
 
+    /// The number of classes that the copies of one block may go to.
+    fn copy_classes(&self) -> usize {
+        (0..self.classes()).filter(|&class| self.takes_copies(class)).count()
+    }
+
     fn asks_for_zombies(&self) -> bool {
         false
     }
@@ -52,8 +58,38 @@ pub trait NaiveRule {
 
     fn copied(&mut self, _page: u32, _from: usize, _to: usize, _now: Time) {}
 
+    /// `page` was programmed on `block`; `begins` if it has been there from the beginning.
+    fn lies(&mut self, _page: u32, _block: usize, _begins: bool) {}
+
     /// An erased block was opened for `class`.
     fn opened(&mut self, _class: usize) {}
+
+    fn opened_at(&mut self, _class: usize, _block: usize, _now: Time) {}
+
+    /// Returns `true` if the rule puts no more pages on blocks of `class`.
+    fn leaves(&self, _class: usize) -> bool {
+        false
+    }
+
+    /// The open `block` of `class` is closed before it is full.
+    fn closed_at(&mut self, _class: usize, _block: usize, _now: Time) {}
+
+    /// `block` is collected.
+    fn collected_at(&mut self, _block: usize, _now: Time) {}
+
+    /// Returns `true` if the rule keeps the full `block` from the victim policy.
+    fn keeps(&self, _block: usize) -> bool {
+        false
+    }
+
+    /// The block that the rule has collected next; `None` if the policy picks. The host has had no room since
+    /// this number of collections.
+    fn next(&mut self, _fruitless: usize) -> Option<usize> {
+        None
+    }
+
+    /// The policy finds nothing: the rule keeps no block any more.
+    fn give_up(&mut self) {}
 
     /// A block of `class` with `valid` of its pages valid is collected; it was opened at `opened`.
     /// `valid` of the `pages` of a block were copied.
@@ -69,6 +105,7 @@ pub trait NaiveRule {
 
 /// The drive that a rule is made for, and what its host will do: pages that it writes, or discards.
 pub struct Setting {
+    pub blocks: usize,
     pub pages_per_block: usize,
     pub logical_pages: u32,
     pub events: Vec<(u32, bool)>,
@@ -93,6 +130,14 @@ pub fn naive_rule(spec: &str, setting: Setting) -> Option<Box<dyn NaiveRule>> {
             ..Default::default()
         })),
         "sepbit" => Some(Box::new(sepbit::SepBit::new(number("classes") as usize))),
+        "midas" => {
+            let share = value("share").parse::<f64>().unwrap();
+            let size = (share * setting.blocks as f64) as usize;
+            let groups = number("groups") as usize;
+            let size = (share > 0.0).then_some(size);
+            let has_hot = value("hot") == "on";
+            Some(Box::new(midas::Midas::new(groups, size, has_hot, setting.logical_pages)))
+        }
         "multilog" => Some(Box::new(multilog::MultiLog::new(
             number("levels") as usize,
             setting.pages_per_block,

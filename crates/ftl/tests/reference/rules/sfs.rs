@@ -74,6 +74,7 @@ impl Sfs {
                     *centre = group.iter().sum::<f64>() / group.len() as f64;
                 }
             }
+            self.centres.sort_by(|a, b| b.total_cmp(a));
         }
     }
 }
