@@ -27,7 +27,7 @@ TWO_R_FIFO = "2r-fifo"
 #: The frontier of each victim policy.
 FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
 #: Drive writes of the warm-up; 2R-greedy takes longer to become steady under skew.
-WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 4, TWO_R_FIFO: 1}
+WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 8, TWO_R_FIFO: 1}
 #: Drive writes per run, and the number of runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
 #: ``LENGTHS`` with the buffer, which is slower to simulate than the drive.

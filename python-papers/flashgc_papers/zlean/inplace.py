@@ -43,7 +43,7 @@ class InPlace(UnderReading):
         return conclude(claim, measured, rows, heading="skew that reaches the drive")
 
     def _judged(self, claim: Claim, measured: Measured, name: str) -> tuple[Value, Judgement]:
-        found = measured.value(name)
-        mean, half = (experiment.kib(part, self.reading) for part in (found.mean, found.ci95))
+        pages = measured.value(name)
+        mean, half = (experiment.kib(part, self.reading) for part in (pages.mean, pages.ci95))
         value = Value(mean, half)
         return value, verdicts.equal(value, claim.only_value, claim.tolerance)
