@@ -5,7 +5,8 @@ and continues to write there: one write frontier and no erased block in reserve,
 ``single``. Among equal blocks it takes that of the lowest number.
 
 The simulator's 2R collectors compact several victims, whose invalid pages together fill a block.
-The host continues in the block that the copies do not fill: our ``compact``.
+The host continues in the block that the copies do not fill: our ``compact``. Each region is a list
+in the order in which its blocks were filled, and 2R-greedy takes the first of equal blocks.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from flashgc_papers.reproduce.verdicts import Value
 BLOCKS, PAGES, SPARE = 2048, 2048, 0.125
 DRIVE = "2048 blocks of 2048 pages, S_f = 0.125, from a random fill"
 GREEDY = "greedy:ties=lowest"
-TWO_R_GREEDY = "2r-greedy:ties=lowest"
+TWO_R_GREEDY = "2r-greedy:ties=oldest"
 TWO_R_FIFO = "2r-fifo"
 #: The frontier of each victim policy.
 FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
 #: Drive writes of the warm-up; 2R-greedy takes longer to become steady under skew.
-WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 4, TWO_R_FIFO: 1}
+WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 8, TWO_R_FIFO: 1}
 #: Drive writes per run, and the number of runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
 #: ``LENGTHS`` with the buffer, which is slower to simulate than the drive.

@@ -1,0 +1,1 @@
+"""ZLeanStore's simulator, a naive drive with its rules and flashgc under the same writes."""
