@@ -35,6 +35,8 @@ def judged(claim: Claim, results: dict[str, Result]) -> Outcome:
 
 def test_the_drive_is_that_of_the_readmes_example() -> None:
     # 40 GiB in units of 128 MiB, and capacity x 1.125 rounded down to whole units.
+    assert PAGES[Size.FULL] * 4096 == 128 << 20
+    assert LOGICAL * PAGES[Size.FULL] * 4096 == 40 << 30
     assert int(LOGICAL * 1.125) == UNITS
     for size in (Size.QUICK, Size.DEFAULT):
         config = {**experiment.simulator("greedy", 0.8, size).options, "warmup": "0x", "writes": 1}

@@ -19,9 +19,9 @@ from flashgc_papers.reproduce.tasks import Size
 LOGICAL, UNITS = 320, 360
 SPARE = 1 - LOGICAL / UNITS
 #: Pages of 4 KiB of a unit; the example has 32 768.
-PAGES = {Size.QUICK: 128, Size.DEFAULT: 1024, Size.FULL: 1024}
+PAGES = {Size.QUICK: 128, Size.DEFAULT: 1024, Size.FULL: 32_768}
 #: Drive writes after the sequential fill; the second half of them is counted.
-WRITES = {Size.QUICK: 8, Size.DEFAULT: 8, Size.FULL: 8}
+WRITES = {Size.QUICK: 8, Size.DEFAULT: 8, Size.FULL: 2}
 
 
 class Rule(NamedTuple):
