@@ -36,8 +36,9 @@ CELLS = {
     "ctrl-c": (
         "import os, signal, threading\n"
         "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "flashgc.run(blocks=20_000, pages_per_block=256, writes='2000x').interrupted"
+        "flashgc.run(blocks=20_000, pages_per_block=256, writes='2000x')"
     ),
+    "what there is": "import sys\nsys.last_value.result.interrupted",
 }
 
 
@@ -117,7 +118,9 @@ def test_no_bar_for_short_work_and_none_where_the_caller_has_one(
 
 
 def test_stop_leaves_a_result(done: dict[str, nbformat.NotebookNode]) -> None:
-    assert done["ctrl-c"].outputs[-1].data["text/plain"] == "True"
+    stop = done["ctrl-c"].outputs[-1]
+    assert (stop.output_type, stop.ename) == ("error", "Interruption")
+    assert done["what there is"].outputs[-1].data["text/plain"] == "True"
 
 
 class Page:
