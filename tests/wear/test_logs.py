@@ -195,9 +195,43 @@ WRONG: dict[str, tuple[str, str]] = {
         '{\n "percent_used": 1,\n "data_units_written": }',
         "b:3:24: damaged JSON: expecting value; hint: is the file cut off?",
     ),
-    "text for people": (
-        "Smart Log for NVME device:nvme0 namespace-id:ffffffff\n",
-        "b:1:1: found a log as text for people, expected JSON; hint: print it with -o json",
+    "text that is cut off": (
+        "\nSmart Log for NVME device:nvme0 namespace-id:ffffffff\ntemperature : 36",
+        "b:2:1: found the heading 'Smart Log for NVME device:nvme0 namespac' without counts below",
+    ),
+    "text with a number that is none": (
+        spellings.smart_text(40_000).replace("40,000", "40,0x0"),
+        'b:7:24: data_units_written: found "40,0x0", expected a whole number',
+    ),
+    "text of another vendor": (
+        "Additional Smart Log for NVME device:nvme0 namespace-id:1\nkey normalized raw\n"
+        "nand_bytes_written : 100% sectors: 5\n",
+        "b:1:1: found a vendor's page as text, which names neither vendor nor units; hint: print",
+    ),
+    "a page with lines missing": (
+        spellings.hexadecimal(spellings.smart_page(5)).replace("0010: ", "0020: "),
+        "b:4:1: found byte 0020h, expected 0010h: lines are missing; hint: print the page again",
+    ),
+    "a log that the drive did not fill": (
+        json.dumps(spellings.ocp_1(2**128 - 1)),
+        "whose bits are all 1: the drive did not fill this log; hint: leave out the log",
+    ),
+    "a spelling that is not known": (
+        json.dumps({"PhysicallyWrittenBytes": 5, "other": 1}),
+        "b:1:1: found an object with PhysicallyWrittenBytes, expected a log of nvme or smartctl "
+        "with data_units_written, physical_media_units_written, hbmw or nand_bytes_written; hint: ",
+    ),
+    "a table with semicolons": (
+        "time;host_bytes_written\n1;2\n",
+        "b:1: found 'time;host_bytes_written', expected cells with commas between; hint: save",
+    ),
+    "a table with an open quotation mark": (
+        f'time,host_bytes_written\n{NOON},"1\n',
+        "b:2: damaged table: unexpected end of data; hint: is a quotation mark missing?",
+    ),
+    "a time far beyond any": (
+        json.dumps(spellings.smartctl(1, time=10**30)),
+        "time_t: found 1000000000000000000000000000000, expected 99999999999 at most",
     ),
     "no JSON": ("hello\n", "b:1:1: found 'hello', expected a JSON object; hint: nvme and smartctl"),
     "another document": (

@@ -40,10 +40,10 @@ def wear(
 ) -> int:
     r"""Say what the writes of a real drive cost, from logs of one drive at two or more times.
 
-    LOG is a file, a folder of files, or a drive such as /dev/nvme0. The command reads the JSON of
-    nvme smart-log, ocp smart-add-log, fdp stats, endurance-log, id-ctrl, intel and solidigm
-    smart-log-add, of smartctl and of flashgc device stat, raw log pages, and tables (CSV). Logs of
-    one time belong together. A log's time is the one in it, or behind its name
+    LOG is a file, a folder of files, or a drive such as /dev/nvme0. The command reads the JSON and
+    the text of nvme smart-log, ocp smart-add-log, fdp stats, endurance-log, id-ctrl, intel and
+    solidigm smart-log-add, of smartctl and of flashgc device stat, raw log pages, and tables (CSV).
+    Logs of one time belong together. A log's time is the one in it, or behind its name
     (FILE=2026-11-30T12:00), or that of the file's last change.
 
     A drive is read with the programs nvme and smartctl, which must be installed. Nothing is

@@ -82,6 +82,7 @@ def of_readings(
         raise ConfigError(f"spare: found {spare}, expected above 0% and below 100%; hint: 7%")
     limit = None if rated is None else _size(rated, "rated")
     _check_drive(read)
+    read = read.without_silent()
     each = read.each
     host_source, media_source = (
         next((s for s in sources if any(side(r, s) for r in each)), None)
@@ -89,6 +90,7 @@ def of_readings(
     )
     for source in HOSTS + MEDIA + tuple(PAIRS):
         _check_order(each, source)
+    _check_hours(each)
     hosts = [] if host_source is None else [(r, r.host(host_source)) for r in each]
     medias = [] if media_source is None else [(r, r.media(media_source)) for r in each]
     host, host_seconds = _written([(r, c) for r, c in hosts if c is not None])
@@ -124,12 +126,13 @@ def of_readings(
                 "explain; hint: nvme ocp smart-add-log DEVICE -o json"
             )
         prediction = simulated.predicted(workload, amplification, share, size, show=show)
-        units = advice.changes_within(amplification, share, result.mean_write_bytes, advice.of_unit)
+        modelled = advice.of_unit if prediction.explanations else advice.all_changes
+        others = advice.changes_within(amplification, share, result.mean_write_bytes, modelled)
         result = replace(
             result,
             workload=workload,
             explanations=prediction.explanations,
-            changes=(*prediction.changes, *units),
+            changes=(*prediction.changes, *others),
         )
     elif amplification is not None:
         predicted = advice.changes_within(amplification, share, result.mean_write_bytes)
@@ -163,8 +166,10 @@ def _judged(wanted: dict[str, float], wear: Wear) -> tuple[Verdict, ...]:
 
 def _check_drive(read: Readings) -> None:
     """Refuse logs of two drives."""
-    for name, what in (("serial", "serial number"), ("model", "model")):
+    for name, what in (("serial", "serial number"), ("model", "model"), ("capacity", "capacity")):
         logs = [log for log in read.logs if getattr(log, name) is not None]
+        if name == "capacity":  # That of a namespace is a part of the drive's, and may change.
+            logs = [log for log in logs if log.kind == logs[0].kind != "nvme id-ns"]
         for log in logs[1:]:
             if getattr(log, name) != getattr(logs[0], name):
                 refuse(
@@ -178,8 +183,8 @@ def _check_drive(read: Readings) -> None:
 def _check_order(each: Sequence[Reading], source: str) -> None:
     """Refuse counts that go backwards."""
     for counts in ([r.host(source) for r in each], [r.media(source) for r in each]):
-        known = [count for count in counts if count is not None]
-        for before, after in itertools.pairwise(known):
+        known = [(count, r.fact("hours")) for count, r in zip(counts, each, strict=True) if count]
+        for (before, first), (after, last) in itertools.pairwise(known):
             if (before.unit, before.of) != (after.unit, after.of):
                 refuse(
                     after.place,
@@ -188,26 +193,48 @@ def _check_order(each: Sequence[Reading], source: str) -> None:
                     "give logs of one program and version",
                 )
             if after.number + after.blur < before.number - before.blur:
-                _refuse_backwards(before, after)
+                more = None if first is None or last is None else last - first
+                _refuse_backwards(before, after, more)
 
 
-def _refuse_backwards(before: Count, after: Count) -> None:
-    bits = next((b for b in (32, 48, 64) if 2 ** (b - 1) <= before.number < 2**b), None)
+def _check_hours(each: Sequence[Reading]) -> None:
+    """Refuse power-on hours that go backwards, although no count does."""
+    known = [(reading, hours) for reading in each if (hours := reading.fact("hours")) is not None]
+    for (before, first), (after, last) in itertools.pairwise(known):
+        if last < first:
+            refuse(
+                after.place,
+                f"found {last} power-on hours after {first} ({before.place}), expected a count "
+                "that only grows: another drive, or times in the wrong order?",
+                "give the logs of one drive, with times behind names: FILE=2026-11-30T12:00",
+            )
+
+
+def _refuse_backwards(before: Count, after: Count, more_hours: int | None) -> None:
+    """Refuse a count that fell, with the cause that the power-on hours suggest."""
+    bits = next((b for b in (32, 48, 64, 128) if 2 ** (b - 1) <= before.number < 2**b), None)
     wrapped = (
         bits is not None and after.number < 2**bits // 16 and before.number > 2**bits // 16 * 15
     )
-    cause = (
-        f"it may have begun again at 2^{bits}"
-        if wrapped
-        else "another drive, a reset, or times in the wrong order?"
-    )
+    again = "leave out the logs before it"
+    times = "give times behind names: FILE=2026-11-30T12:00"
+    cause, hint = "another drive, a reset, or times in the wrong order?", times
+    if wrapped:
+        cause, hint = f"it may have begun again at 2^{bits}", again
+    elif more_hours is not None and more_hours < 0:
+        cause = (
+            f"{-more_hours} power-on hours fewer, too: times in the wrong order, or another drive?"
+        )
+    elif more_hours:
+        cause = (
+            f"{more_hours} power-on hours more: a reset, such as by new firmware, or another drive?"
+        )
+        hint = again
     refuse(
         after.place,
         f"{after.key}: found {format_count(after.number)} after {format_count(before.number)} "
         f"({before.place}), expected a count that only grows: {cause}",
-        "leave out the logs before it"
-        if wrapped
-        else "give times behind names: FILE=2026-11-30T12:00",
+        hint,
     )
 
 

@@ -22,7 +22,12 @@ APART = 0.01
 
 def findings(wear: Wear, read: Readings) -> tuple[Finding, ...]:
     """The findings, the most important first."""
-    return (*_of_counts(wear, read), *_of_times(wear, read), *_of_limits(wear, read))
+    return (
+        *_of_counts(wear, read),
+        *_of_workload(wear),
+        *_of_times(wear, read),
+        *_of_limits(wear, read),
+    )
 
 
 def _of_counts(wear: Wear, read: Readings) -> Iterator[Finding]:
@@ -67,6 +72,17 @@ def _of_counts(wear: Wear, read: Readings) -> Iterator[Finding]:
             "counts leaves something out",
             amplification=interval.to_dict(),
         )
+
+
+def _of_workload(wear: Wear) -> Iterator[Finding]:
+    if wear.workload is None or wear.explanations or wear.amplification is None:
+        return
+    yield RULES["nothing-explains"].found(
+        f"no simulated scheme has an amplification of {wear.amplification.value:.3g} under "
+        f"{wear.workload}, so changes are those of models",
+        "did the host write something else? Sequential writes and TRIM lower amplification",
+        workload=wear.workload,
+    )
 
 
 def _of_times(wear: Wear, read: Readings) -> Iterator[Finding]:

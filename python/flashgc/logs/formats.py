@@ -28,6 +28,9 @@ INTEL_UNIT = 32 << 20
 #: within a terabyte.
 LEAST_LIFE = 10**12
 
+#: Numbers that a drive returns for a log that it did not fill.
+UNFILLED = (2**64 - 1, 2**128 - 1)
+
 #: The key of the documents that ``--keep`` writes.
 KEPT = "flashgc_wear"
 
@@ -37,6 +40,12 @@ def count(source: Source, unit: int, *keys: str) -> Count | None:
     number = source.number(*keys)
     if number is None:
         return None
+    if number[0] in UNFILLED:
+        refuse(
+            source.place_of(*keys),
+            f"{keys[-1]}: found {number[0]}, whose bits are all 1: the drive did not fill this log",
+            "leave out the log; does the drive have it at all?",
+        )
     return Count(number[0], unit, keys[-1], source.place_of(*keys), number[1])
 
 
@@ -172,12 +181,10 @@ def _controller(source: Source) -> Log:
 
 def _namespace(source: Source) -> Log:
     formats = source.value.get("lbafs")
-    used = [each for each in formats if isinstance(each, Mapping) and each.get("in_use")] if (
-        isinstance(formats, list)
-    ) else []  # fmt: skip
-    if not used and isinstance(formats, list):
-        index = (integer(source, "flbas") or 0) & 15
-        used = [formats[index]] if index < len(formats) else []
+    formats = formats if isinstance(formats, list) else []
+    formats = [each if isinstance(each, Mapping) else {} for each in formats]
+    index = (integer(source, "flbas") or 0) & 15
+    used = [each for each in formats if each.get("in_use")] or formats[index : index + 1]
     shift = used[0].get("ds", used[0].get("lbads")) if used else None
     blocks = integer(source, "nsze")
     capacity = blocks << shift if isinstance(shift, int) and 9 <= shift <= 20 and blocks else None
@@ -262,15 +269,30 @@ def logs_of(source: Source) -> list[Log]:
         if all(any(key in source.value for key in group) for group in groups):
             logs = read(source)
             return logs if isinstance(logs, list) else [logs]
-    _refuse_object(source)
-    return None
+    # Scripts put a log into an object of their own.
+    inner = [
+        replace(source, value=value, start=source.at(key))
+        for key, value in source.value.items()
+        if isinstance(value, Mapping) and _is_known(value)
+    ]
+    if not inner:
+        _refuse_object(source)
+    return [log for part in inner for log in logs_of(part)]
+
+
+def _is_known(value: Mapping[str, Any]) -> bool:
+    return any(all(any(key in value for key in group) for group in groups) for groups, _ in FORMATS)
 
 
 def _refuse_object(source: Source) -> NoReturn:
-    keys = ", ".join(one_line(key) for key in list(source.value)[:3]) or "no key"
+    written = [key for key in source.value if re.search("writ|nand|media", key, re.IGNORECASE)]
+    keys = ", ".join(one_line(key) for key in (written or list(source.value))[:3]) or "no key"
+    expected = "" if not written else (
+        " with data_units_written, physical_media_units_written, hbmw or nand_bytes_written"
+    )  # fmt: skip
     refuse(
         source.place,
-        f"found an object with {keys}, expected a log of nvme or smartctl",
+        f"found an object with {keys}, expected a log of nvme or smartctl{expected}",
         "nvme smart-log DEVICE -o json, nvme ocp smart-add-log DEVICE -o json or smartctl --json "
         "-a DEVICE",
     )

@@ -54,7 +54,11 @@ def _number(page: bytes, first: int, size: int) -> int:
 
 
 def _count(page: bytes, first: int, size: int, unit: int, key: str, place: str) -> Count:
-    return Count(_number(page, first, size), unit, key, f"{place}: byte {first}")
+    number, where = _number(page, first, size), f"{place}: byte {first}"
+    if number == 256**size - 1:
+        refuse(where, f"{key}: found bits that are all 1: the drive did not fill this page",
+               "leave out the page; does the drive have it at all?")  # fmt: skip
+    return Count(number, unit, key, where)
 
 
 def _smart(place: str, page: bytes) -> Log:

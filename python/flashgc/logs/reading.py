@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError
 from flashgc.foreign import one_line
-from flashgc.logs import formats, pages, table
+from flashgc.logs import formats, pages, printed, table
 from flashgc.logs.counts import Count
-from flashgc.logs.log import Erases, Log
+from flashgc.logs.log import PAIRS, Erases, Log
 from flashgc.logs.text import objects, refuse
 from flashgc.logs.times import seconds, shown
 
@@ -25,7 +27,7 @@ TOGETHER = 60
 #: together have such times.
 _APART = 1.0
 #: Endings of files that are read in a folder.
-ENDINGS = (".json", ".jsonl", ".csv", ".bin", ".log")
+ENDINGS = (".json", ".jsonl", ".csv", ".bin", ".log", ".txt", ".gz")
 
 #: Sources of a time: the log, the user, the file's last change.
 IN_LOG, GIVEN, OF_FILE = "log", "given", "file"
@@ -87,6 +89,33 @@ class Readings:
     each: tuple[Reading, ...]
     #: All logs, also those that identify the drive and count nothing.
     logs: tuple[Log, ...]
+
+    def without_silent(self) -> Readings:
+        """The readings without counts that are 0 throughout while their partners are not.
+
+        A drive returns 0 for what it does not count.
+        """
+        silent: set[str] = set()
+        for media, hosts in PAIRS.items():
+            counted = any((c := reading.media(media)) and c.number for reading in self.each)
+            for host in hosts:
+                written = any((c := reading.host(host)) and c.number for reading in self.each)
+                if counted != written:
+                    silent.add(f"host {host}" if counted else f"media {media}")
+
+        def heard(counts: Mapping[str, Count], side: str) -> dict[str, Count]:
+            return {
+                source: count
+                for source, count in counts.items()
+                if count.number or f"{side} {source}" not in silent
+            }
+
+        def of(timed: Timed) -> Timed:
+            host, media = heard(timed.log.host, "host"), heard(timed.log.media, "media")
+            return replace(timed, log=replace(timed.log, host=host, media=media))
+
+        each = tuple(Reading(tuple(map(of, reading.logs))) for reading in self.each)
+        return Readings(each, self.logs)
 
     def fact(self, name: str) -> Any:
         """A field of the logs that stays the same, from the last log that has it."""
@@ -176,6 +205,8 @@ def _content(path: str) -> bytes:
     except OSError as error:
         refuse(one_line(path), error.strerror or "cannot be read",
                "give a log, a folder with logs or a drive such as /dev/nvme0")  # fmt: skip
+    if content.startswith(b"\x1f\x8b"):
+        content = _unpacked(path, content)
     if not content.strip():
         refuse(one_line(path), "the file is empty", "print the log again")
     if len(content) > LONGEST:
@@ -183,11 +214,30 @@ def _content(path: str) -> bytes:
     return content
 
 
-def _read(path: str, content: bytes) -> Iterator[Log]:
+def _unpacked(path: str, content: bytes) -> bytes:
+    """The content of a file that gzip has packed, up to the length that is refused."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        text = None if b"\0" in content else content.decode("utf-8-sig")
+        unpacked = unpacking.decompress(content, LONGEST + 1)
+    except zlib.error:
+        unpacked = b""
+    if not unpacked or (not unpacking.eof and len(unpacked) <= LONGEST):
+        refuse(one_line(path), "a file of gzip that is damaged or cut off", "copy the file again")
+    return unpacked
+
+
+def _text(content: bytes) -> str | None:
+    """The text of a file, also in the two-byte letters of Windows; ``None`` for raw bytes."""
+    try:
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return content.decode("utf-16")
+        return None if b"\0" in content else content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = None
+        return None
+
+
+def _read(path: str, content: bytes) -> Iterator[Log]:
+    text = _text(content)
     if text is None:
         yield pages.log_of(path, content)
     elif table.is_table(text):
@@ -197,9 +247,13 @@ def _read(path: str, content: bytes) -> Iterator[Log]:
 
 
 def _documents(path: str, text: str) -> Iterator[Log]:
-    if text.lstrip().startswith(("Smart Log for", "SMART Extended", "smartctl ")):
-        refuse(f"{one_line(path)}:1:1", "found a log as text for people, expected JSON",
-               "print it with -o json (nvme) or --json (smartctl)")  # fmt: skip
+    if printed.is_printed(text):
+        for part in printed.logs_in(path, text):
+            if isinstance(part, bytes):
+                yield pages.log_of(path, part)
+            else:
+                yield from formats.logs_of(part)
+        return
     for source in objects(path, text):
         kept = formats.kept(source)
         if kept is None:

@@ -13,6 +13,7 @@ from typing import Any
 from flashgc.logs.counts import Count
 from flashgc.logs.log import PAGES, SATA, Erases, Log
 from flashgc.logs.text import Source, whole
+from flashgc.logs.times import LATEST
 
 #: Bytes of the units in names of attributes.
 _UNITS = {"32MiB": 32 << 20, "1GiB": 1 << 30, "GiB": 1 << 30, "GB": 10**9}
@@ -42,7 +43,7 @@ def about(source: Source) -> dict[str, Any]:
     """The facts that ``smartctl`` prints for any drive: serial number, model, capacity, time."""
     value = source.value
     capacity = source.number("user_capacity", "bytes") or source.number("nvme_total_capacity")
-    local = source.number("local_time", "time_t")
+    local = source.number("local_time", "time_t", most=LATEST)
     names = {
         field: value[key].strip()
         for field, key in (("serial", "serial_number"), ("model", "model_name"))

@@ -62,8 +62,8 @@ def predicted(
     ``amplification`` is the measured range, ``spare`` the spare factor if known, ``capacity`` the
     bytes that the host sees; only Zipf's law depends on it.
 
-    Raises :class:`flashgc.ConfigError` for an unknown workload, for a range without an upper end,
-    and if no scheme explains the amplification.
+    Without an explanation there is no change. Raises :class:`flashgc.ConfigError` for an unknown
+    workload, and for a range without an upper end.
     """
     try:
         given = condition(workload, capacity or CAPACITY)
@@ -89,13 +89,6 @@ def predicted(
         shares = None if curve is None else _shares(curve, ends, spare)
         if curve is not None and shares is not None:
             fits.append((scheme, curve, shares))
-    if not fits:
-        at = f"a spare factor of {format_share(spare)}" if spare else "a spare factor of 4% to 47%"
-        raise ConfigError(
-            f"workload: under {workload} none of {len(SCHEMES)} schemes with {at} has an "
-            f"amplification of {amplification.value:.3g}; hint: another workload"
-            + (", or leave --spare out" if spare else "")
-        )
     words = f"{workload} simulated;\n{len(fits)} of {len(SCHEMES)} schemes explain it"
     changes = [*_unused(fits, ends, words), *_separated(curves, fits, ends, apart, words)]
     return Prediction(

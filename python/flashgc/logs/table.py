@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 
 from flashgc._core import ConfigError, suggest
@@ -29,24 +30,31 @@ COLUMNS = {
 
 def is_table(text: str) -> bool:
     """True for a text whose first line has the columns of a table."""
-    first = text.lstrip("\ufeff \n").split("\n", 1)[0]
-    return not first.startswith(("{", "[")) and TIME in [cell.strip() for cell in first.split(",")]
+    first = text.lstrip("\ufeff \r\n").split("\n", 1)[0]
+    return not first.startswith(("{", "[")) and TIME in map(str.strip, re.split("[,;\t]", first))
 
 
 def logs_of(path: str, text: str) -> Iterator[Log]:
     """The rows of a table."""
     shown = one_line(path)
-    rows = list(csv.reader(io.StringIO(text.lstrip("\ufeff"))))
-    columns = [cell.strip() for cell in rows[0]]
+    rows = _rows(shown, text)
+    heading, first = next((line, row) for line, row in rows if any(map(str.strip, row)))
+    columns = [cell.strip() for cell in first]
+    if len(columns) == 1 and columns[0] not in COLUMNS:
+        refuse(
+            f"{shown}:{heading}",
+            f"found '{one_line(columns[0])}', expected cells with commas between",
+            "save the table with commas",
+        )
     for name in columns:
         if name not in COLUMNS:
-            refuse(f"{shown}:1", f"unknown column '{one_line(name)}'",
+            refuse(f"{shown}:{heading}", f"unknown column '{one_line(name)}'",
                    suggest(name, list(COLUMNS)))  # fmt: skip
         if columns.count(name) > 1:
-            refuse(f"{shown}:1", f"a second column '{name}'", "remove one")
+            refuse(f"{shown}:{heading}", f"a second column '{name}'", "remove one")
     if HOST not in columns:
-        refuse(f"{shown}:1", f"found no column '{HOST}'", f"its cells: {COLUMNS[HOST]}")
-    for line, row in enumerate(rows[1:], 2):
+        refuse(f"{shown}:{heading}", f"found no column '{HOST}'", f"its cells: {COLUMNS[HOST]}")
+    for line, row in rows:
         if not any(map(str.strip, row)):
             continue
         if len(row) != len(columns):
@@ -54,6 +62,17 @@ def logs_of(path: str, text: str) -> Iterator[Log]:
                    "a cell for each column")  # fmt: skip
         cells = dict(zip(columns, map(str.strip, row), strict=True))
         yield _log(cells, shown, line, columns)
+
+
+def _rows(shown: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines with cells, each with its number."""
+    rows = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), strict=True)
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as fault:
+        refuse(f"{shown}:{rows.line_num}", f"damaged table: {one_line(str(fault))}",
+               "is a quotation mark missing?")  # fmt: skip
 
 
 def _log(cells: dict[str, str], path: str, line: int, columns: list[str]) -> Log:

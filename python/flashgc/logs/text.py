@@ -31,6 +31,8 @@ class Source:
     start: int
     end: int
     value: Mapping[str, Any]
+    #: The begin of each value, by the path of its keys, if the text is no JSON.
+    places: Mapping[tuple[str, ...], int] | None = None
 
     @property
     def place(self) -> str:
@@ -39,6 +41,12 @@ class Source:
 
     def place_of(self, *keys: str) -> str:
         """The place of the value of a key, inside of the values of the keys before it."""
+        return self._place(self.at(*keys))
+
+    def at(self, *keys: str) -> int:
+        """The index in the text where that value begins, or the one that is found last."""
+        if self.places is not None:
+            return self.places.get(keys, self.start)
         at = self.start
         for key in keys:
             match = re.compile(re.escape(json.dumps(key)) + r"\s*:\s*").search(
@@ -47,7 +55,7 @@ class Source:
             if match is None:
                 break
             at = match.end()
-        return self._place(at)
+        return at
 
     def _place(self, at: int) -> str:
         line, column = position(self.text, at)
@@ -90,7 +98,7 @@ def whole(value: Any) -> tuple[int, int] | None:
     >>> whole(7), whole("64,663,716"), whole({"hi": 1, "lo": 2}) == (2**64 + 2, 0)
     ((7, 0), (64663716, 0), True)
     >>> whole(Decimal("1.2346e+10")), whole("0x10"), whole(True), whole(1.5)
-    ((12346000000, 500000), None, None, None)
+    ((12346000000, 500000), (16, 0), None, None)
     """
     if isinstance(value, Mapping) and value.keys() == {"hi", "lo"}:
         parts = whole(value["hi"]), whole(value["lo"])
@@ -100,12 +108,14 @@ def whole(value: Any) -> tuple[int, int] | None:
         return (parts[0][0] << 64) + parts[1][0] % 2**64, parts[1][1]
     if isinstance(value, str):
         text = value.strip()
-        if re.fullmatch(r"-?\d{1,3}([,'\u00a0 ]\d{3})+", text):
-            text = re.sub(r"[,'\u00a0 ]", "", text)
+        if re.fullmatch(r"0x[0-9a-fA-F]{1,32}", text):
+            return int(text, 16), 0
+        number = grouped(text.removeprefix("-"))
         try:
-            value = Decimal(text)
+            value = Decimal(text if number is None else number)
         except InvalidOperation:
             return None
+        value = -value if number is not None and text.startswith("-") else value
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     if isinstance(value, int):
@@ -115,6 +125,34 @@ def whole(value: Any) -> tuple[int, int] | None:
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
     return int(value), 10**exponent // 2 if exponent > 0 else 0
+
+
+#: The most characters of a number.
+_LONGEST = 80
+#: Separators of thousands: a comma, apostrophes, blanks of several widths, and a dot.
+_SEPARATORS = ",'\u2019 \u00a0\u202f."
+
+
+def grouped(text: str, *, dots: bool = False) -> int | None:
+    """A number whose digits are in groups; ``None`` if they are not.
+
+    A single dot may be a decimal point, unless ``dots`` is true.
+
+    >>> grouped("64,663,716"), grouped("837 355"), grouped("12,34,567"), grouped("1.600.321")
+    (64663716, 837355, 1234567, 1600321)
+    >>> grouped("1.600"), grouped("1.600", dots=True), grouped("1,600.321"), grouped("1,60")
+    (None, 1600, None, None)
+    """
+    marks = set(re.sub(r"\d", "", text, flags=re.ASCII))
+    if len(text) > _LONGEST or len(marks) != 1 or not marks <= {*_SEPARATORS}:
+        return None
+    first, *middle, last = text.split(marks.pop())
+    widths = {len(group) for group in middle}
+    if not 1 <= len(first) <= 3 or len(last) != 3 or widths not in (set(), {2}, {3}):
+        return None
+    if "." in text and not middle and not dots:
+        return None
+    return int("".join((first, *middle, last)))
 
 
 def position(text: str, at: int) -> tuple[int, int]:
