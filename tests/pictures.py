@@ -93,7 +93,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     yield "heat map", plot.grid(rows, kind="heatmap")
     yield "distribution", plot.grid(rows, kind="distribution", by="workload")
     foreseen = flashgc.gap(
-        "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
+        "hotcold", runs=2, schemes=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
     )
     yield "gap", studied.gap(foreseen)
     mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}

@@ -24,7 +24,7 @@ RUNS = {
     "precision": "--blocks 500 --victim greedy --writes 15x --until precision=0.1% --runs 2",
     "life": "--blocks 300 --endurance 400 --frontier pool --until system-failure --runs 2",
     "mixture": "--blocks 500 --workload 0.7*zipf:theta=0.9+0.3*sequential:trim=0.1 --writes 6x "
-    "--host-cache page-cache:size=8MiB --hints piggyback --gc-preset zgc-cb --frontier pool",
+    "--host-cache page-cache:size=8MiB --hints piggyback --scheme zgc-cb --frontier pool",
     "timed": "--drive timed --blocks 1024 --device mlc --workload uniform:read=0.3 "
     "--arrivals poisson:rate=700 --preemption pgc --requests 100_000",
     "devices": "--drive timed --blocks 1024 --victim greedy --workload uniform:read=0.3 "

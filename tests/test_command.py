@@ -397,11 +397,11 @@ def test_a_comparison_without_policies_has_the_usual_placements(command: Command
     for named in (
         ("--victim", "fifo"),
         ("--placement", "none"),
-        ("--gc-preset", "gc-cb", "--frontier", "pool"),
+        ("--scheme", "gc-cb", "--frontier", "pool"),
     ):
         more = command("compare", *tiny, "--runs", 1, "--json", "--quiet", *named)
         names = [rank["result"]["config"] for rank in json.loads(more.stdout)["ranking"]]
-        assert sum("placement" in config for config in names) == (named[0] == "--gc-preset"), named
+        assert sum("placement" in config for config in names) == (named[0] == "--scheme"), named
 
 
 def test_tools_get_names_in_full(command: Command) -> None:

@@ -40,7 +40,7 @@ def few(tmp_path: Path) -> Path:
 def test_foresight_reads_the_writes_alone(command: Command, few: Path) -> None:
     began = time.monotonic()
     made = command(
-        "gap", few.name, "--spare", "40%", "--couples", "fifo", "--sigma", "1", "--horizon", "50"
+        "gap", few.name, "--spare", "40%", "--schemes", "fifo", "--sigma", "1", "--horizon", "50"
     )
     assert (made.returncode, "clairvoyance" in made.stdout) == (0, True), made
     assert time.monotonic() - began < SOON
@@ -105,7 +105,7 @@ def test_sight_through_too_many_replays_is_refused_with_a_sight_that_works(
     rows = [f"0.000,R,{4096 * page},4096,0\n" for page in range(20_000)]
     few.write_text("".join([text[0], *rows, *text[1:]]))
     began = time.monotonic()
-    words = ["gap", few.name, "--spare", "40%", "--couples", "fifo", "--sigma", "1"]
+    words = ["gap", few.name, "--spare", "40%", "--schemes", "fifo", "--sigma", "1"]
     made = command(*words)
     assert (made.returncode, made.stdout) == (2, "")
     found = re.fullmatch(
@@ -173,5 +173,5 @@ def test_a_drive_with_a_clock_serves_reads_and_nothing_from_discards_alone(
 def test_a_gap_that_is_stopped_at_once_names_no_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     # This stands for Ctrl-C during the first measurement of the drive.
     monkeypatch.setattr(gaps, "_fits", lambda *_: None)
-    found = flashgc.gap("uniform", blocks=200, pages_per_block=16, couples=["fifo"])
+    found = flashgc.gap("uniform", blocks=200, pages_per_block=16, schemes=["fifo"])
     assert (found.blocks, found.spare_factor, found.online) == (None, None, ())

@@ -1,4 +1,4 @@
-"""Placements, GC presets, and hosts that hint: from the options to the result."""
+"""Placements, schemes, and hosts that hint: from the options to the result."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def test_dac_separates_hot_from_cold_and_the_default_leaves_results_as_they_were
     assert plain.zombies is None
 
 
-def test_a_gc_preset_is_its_policy_with_its_placement() -> None:
-    for preset in flashgc.gc_presets():
+def test_a_scheme_is_its_policy_with_its_placement() -> None:
+    for preset in flashgc.schemes():
         options = {**DRIVE, "writes": "2x"}
-        named = flashgc.run("uniform", gc_preset=preset.name, **options)
+        named = flashgc.run("uniform", scheme=preset.name, **options)
         spelt = flashgc.run("uniform", victim=preset.victim, placement=preset.placement, **options)
         assert named.digest == spelt.digest, preset.name
 
@@ -43,7 +43,7 @@ def test_hints_spare_copies_and_the_result_says_what_became_of_them() -> None:
     ranking = flashgc.compare(
         [],
         "hotcold:f=0.1,r=0.9",
-        gc_preset=["gc-gd", "zgc-gd"],
+        scheme=["gc-gd", "zgc-gd"],
         host_cache=CACHE,
         hints="perfect",
         runs=2,
@@ -83,7 +83,7 @@ def test_the_share_that_the_drive_knows_is_that_of_the_way(
 
 
 def test_foresight_is_worth_more_than_hints_and_sees_what_is_not_dirty_yet() -> None:
-    options = {**DRIVE, "gc_preset": "zgc-gd", "host_cache": CACHE, "runs": 2}
+    options = {**DRIVE, "scheme": "zgc-gd", "host_cache": CACHE, "runs": 2}
     told = flashgc.run("hotcold:f=0.1,r=0.9", hints="perfect", **options)
     foretold = flashgc.run("hotcold:f=0.1,r=0.9", hints="oracle:horizon=5%", **options)
     assert foretold.write_amplification < told.write_amplification
@@ -111,7 +111,7 @@ def test_more_reads_carry_more_hints() -> None:
 
 
 def test_a_host_is_shown_and_repeated_to_the_digit(command: Command) -> None:
-    typed = (*TYPED, "--writes", "3x", "--gc-preset", "zgc-cb", "--host-cache", CACHE)
+    typed = (*TYPED, "--writes", "3x", "--scheme", "zgc-cb", "--host-cache", CACHE)
     typed = (*typed, "--hints", "piggyback:lost=10%,late=50", "--workload", "zipf:read=20%")
     shown = command("run", *typed).stdout
     for word in ("cache", "traffic", "dirty", "known to the drive", "hints", "lost", "zombies"):
@@ -137,7 +137,7 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
     file = Path(str(tmp_path)) / "host.toml"
     file.write_text(
         "[drive]\nblocks = 300\npages_per_block = 32\nspare = '15%'\n"
-        "[gc]\nfrontier = 'pool'\ngc_preset = ['gc-gd', 'zgc-gd']\n"
+        "[gc]\nfrontier = 'pool'\nscheme = ['gc-gd', 'zgc-gd']\n"
         f"[host]\nhost_cache = '{CACHE}'\nhints = ['none', 'piggyback']\n"
         "[run]\nwrites = '2x'\nruns = 2\n"
     )
@@ -164,9 +164,12 @@ def test_an_experiment_file_has_a_host(tmp_path: object, command: Command) -> No
             {"placement": "dac", "frontier": "single"},
             "dac needs the pool frontier, found frontier=",
         ),
-        ({"gc_preset": "gcgd"}, "gc_preset: found 'gcgd', expected gc-gd, gc-cb"),
-        ({"gc_preset": "gc-gd", "placement": "dac"}, "placement does not go with gc_preset: "),
-        ({"gc_preset": "gc-gd", "victim": "fifo"}, "victim does not go with gc_preset: "),
+        (
+            {"scheme": "gcgd"},
+            "scheme: unknown scheme or victim policy 'gcgd'; hint: did you mean 'gc-gd'",
+        ),
+        ({"scheme": "gc-gd", "placement": "dac"}, "placement does not go with scheme: "),
+        ({"scheme": "gc-gd", "victim": "fifo"}, "victim does not go with scheme: "),
         ({"hints": "piggyback"}, 'are dirty; hint: add host_cache="page'),
         ({"host_cache": "pagecache:size=1MiB"}, "cache: unknown cache 'pagecache'"),
         ({"host_cache": CACHE, "hints": "oracle:horizon=0"}, "horizon=0 is not a number from"),
@@ -237,7 +240,7 @@ MICRO = "0.6667*skew:h=6 + 0.3333*uniform:read=100%"
 
 def test_hints_spare_time_before_a_drive_with_a_clock() -> None:
     plain, chasing, alone = (
-        flashgc.run(MICRO, gc_preset=collector, hints=hints, requests=30_000, **CLOCK)
+        flashgc.run(MICRO, scheme=collector, hints=hints, requests=30_000, **CLOCK)
         for collector, hints in (
             ("gc-gd", "piggyback"),
             ("zgc-gd", "piggyback"),
@@ -263,7 +266,7 @@ def test_a_host_before_a_drive_with_a_clock_is_shown_and_repeated(command: Comma
     for key, value in CLOCK.items():
         if key != "kind":
             typed += [f"--{key.replace('_', '-')}", value]
-    typed += ["--gc-preset", "zgc-cb", "--hints", "piggyback:lost=10%", "--workload", MICRO]
+    typed += ["--scheme", "zgc-cb", "--hints", "piggyback:lost=10%", "--workload", MICRO]
     shown = command(*typed).stdout
     for word in (
         "cache",

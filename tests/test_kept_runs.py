@@ -73,7 +73,7 @@ def _ranks(document: dict[str, object]) -> list[dict[str, object]]:
     [
         ("--workload", "uniform:read=0.5"),
         ("--drive", "timed", "--times", "read=60us,program=800us,erase=1.5ms,transfer=20us"),
-        ("--vm-page-cache", "1MiB", "--scheme", "du-gc", "--scheme", "da-gc"),
+        ("--vm-page-cache", "1MiB", "--vm-scheme", "du-gc", "--vm-scheme", "da-gc"),
     ],
 )
 def test_every_kind_of_result_is_ranked_from_its_document(
@@ -81,7 +81,7 @@ def test_every_kind_of_result_is_ranked_from_its_document(
 ) -> None:
     length = ("--requests", "2000") if options[0] != "--workload" else ("--writes", "2x")
     asked = ("compare", "--blocks", "64", "--pages-per-block", "64", *length, *options)
-    policies = () if "--scheme" in options else ("--victim", "greedy", "--victim", "fifo")
+    policies = () if "--vm-scheme" in options else ("--victim", "greedy", "--victim", "fifo")
     whole = command(*asked, *policies, "--json")
     assert whole.returncode == 0, whole.stderr
     command(*asked, *policies, "--results", "r")

@@ -98,11 +98,11 @@ def test_a_mapping_without_victims_is_run_once_beside_all_of_them() -> None:
 def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
     ranking = flashgc.compare(
         "d-choices:d=10", "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes",
-        scheme=["du-gc", "da-gc", "lda-gc5"], **CACHED,
+        vm_scheme=["du-gc", "da-gc", "lda-gc5"], **CACHED,
     )  # fmt: skip
     seconds = [rank.result.swap.io_seconds for rank in ranking if rank.result.swap is not None]
     assert seconds == sorted(seconds)
-    assert ranking.best.scheme == "lda-gc5"
+    assert ranking.best.vm_scheme == "lda-gc5"
     assert ranking.ranking[2].ratio == pytest.approx(seconds[2] / seconds[0])
     best = ranking.best
     assert best.swap is not None
@@ -116,7 +116,7 @@ def test_schemes_are_ranked_by_the_time_that_flash_takes() -> None:
 def test_a_picture_of_schemes_names_them_and_has_their_io_times() -> None:
     ranking = flashgc.compare(
         "d-choices:d=10", "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32",
-        scheme=["du-gc", "lda-gc5"], **{**CACHED, "requests": 100_000},
+        vm_scheme=["du-gc", "lda-gc5"], **{**CACHED, "requests": 100_000},
     )  # fmt: skip
     (axes,) = plot.compare(ranking).axes
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["lda-gc5", "du-gc"]
@@ -127,11 +127,11 @@ def test_a_picture_of_schemes_names_them_and_has_their_io_times() -> None:
 
 def test_times_are_weighed_as_they_are_given() -> None:
     slow = flashgc.run(
-        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", scheme="lda-p",
+        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", vm_scheme="lda-p",
         times="read=25us,program=200us,erase=2ms,memory=5ms", **CACHED,
     )  # fmt: skip
     usual = flashgc.run(
-        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", scheme="lda-p",
+        "zipf:theta=0.9,read=0.7", mapping="fast:log_blocks=32,log_only=yes", vm_scheme="lda-p",
         **CACHED,
     )  # fmt: skip
     assert slow.swap is not None
@@ -153,7 +153,7 @@ def test_a_run_prints_its_map_and_its_merges(command: Command) -> None:
 def test_a_run_under_a_page_cache_prints_what_passed(command: Command) -> None:
     arguments = (
         "run", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare", "17%",
-        "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "lda-gc5",
+        "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--vm-scheme", "lda-gc5",
         "--workload", "zipf:theta=0.9,read=0.7", "--requests", 300000, "--warmup", 0,
     )  # fmt: skip
     made = command(*arguments)
@@ -171,13 +171,14 @@ def test_a_run_under_a_page_cache_prints_what_passed(command: Command) -> None:
 def test_a_comparison_under_a_page_cache_has_columns_of_its_own(command: Command) -> None:
     shown = command(
         "compare", "--blocks", 240, "--pages-per-block", 64, "--page-size", "2KiB", "--spare",
-        "17%", "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--scheme", "du-gc",
-        "--scheme", "lda-gc5", "--workload", "zipf:theta=0.9,read=0.7", "--requests", 200000,
+        "17%", "--vm-page-cache", "4MiB", "--mapping", "fast:log_blocks=32", "--vm-scheme", "du-gc",
+        "--vm-scheme", "lda-gc5", "--workload", "zipf:theta=0.9,read=0.7", "--requests", 200000,
         "--runs", 1,
     ).stdout  # fmt: skip
     headings = next(line for line in shown.splitlines() if line.startswith("#"))
-    assert headings.split() == ["#", "policy", "scheme", "I/O", "s", "ratio", "swap-outs", "moved",
-                                "erases"]  # fmt: skip
+    assert headings.split() == [
+        "#", "policy", "vm", "scheme", "I/O", "s", "ratio", "swap-outs", "moved", "erases"
+    ]  # fmt: skip
     # One run has no interval, and so no difference is claimed.
     assert "keeps flash busy for" not in shown
     assert "One run: no interval" in shown
@@ -215,25 +216,25 @@ def test_references_to_memory_without_a_memory_are_warned_of(
         ),
         (["--mapping", "dftl:entries=0"], ["--mapping", "entries=0"]),
         (
-            ["--scheme", "da-gc"],
-            ["--scheme", "only applies with --vm-page-cache", "--vm-page-cache"],
+            ["--vm-scheme", "da-gc"],
+            ["--vm-scheme", "only applies with --vm-page-cache", "--vm-page-cache"],
         ),
         (["--page-policy", "lru"], ["--page-policy", "only applies with --vm-page-cache"]),
         (["--vm-page-cache", "0B"], ["page cache", "capacity of 0 pages"]),
         (["--vm-page-cache", "4"], ["--vm-page-cache", "has no unit", "4MiB"]),
         (["--vm-page-cache", "4MiB", "--page-policy", "rlu"], ["--page-policy", "'lru'"]),
-        (["--vm-page-cache", "4MiB", "--scheme", "lda-gc6"], ["--scheme", "'lda-gc1'"]),
+        (["--vm-page-cache", "4MiB", "--vm-scheme", "lda-gc6"], ["--vm-scheme", "'lda-gc1'"]),
         (
-            ["--vm-page-cache", "4MiB", "--scheme", "lda-gc5"],
-            ["--scheme lda-gc5 does not go with --mapping page", "hint"],
+            ["--vm-page-cache", "4MiB", "--vm-scheme", "lda-gc5"],
+            ["--vm-scheme lda-gc5 does not go with --mapping page", "hint"],
         ),
         (
             ["--vm-page-cache", "4MiB", "--writes", "2x"],
             ["--writes does not go with --vm-page-cache", "--requests"],
         ),
         (
-            ["--vm-page-cache", "4MiB", "--mapping", "dftl", "--scheme", "da-gc"],
-            ["--scheme da-gc needs collections that know", "--scheme du-gc"],
+            ["--vm-page-cache", "4MiB", "--mapping", "dftl", "--vm-scheme", "da-gc"],
+            ["--vm-scheme da-gc needs collections that know", "--vm-scheme du-gc"],
         ),
     ],
 )
@@ -243,7 +244,7 @@ def test_what_cannot_be_is_refused(
     refused(command("run", *arguments), *parts)
 
 
-@pytest.mark.parametrize("option", [{"placement": "sepbit"}, {"gc_preset": "gc-cb"}])
+@pytest.mark.parametrize("option", [{"placement": "sepbit"}, {"scheme": "gc-cb"}])
 def test_a_mapping_with_its_own_blocks_takes_no_placement(option: dict[str, str]) -> None:
     with pytest.raises(flashgc.ConfigError, match='fast", which chooses its own blocks; hint'):
         flashgc.run(mapping="fast", blocks=200, writes="1x", **option)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Command
 
 import flashgc
-from flashgc.registry import gc_presets, placements
+from flashgc.registry import placements, schemes
 
 WORKLOADS = ("hotcold:f=0.2,r=0.8", "hotcold:f=0.1,r=0.9", "zipf:theta=0.99")
 
@@ -83,7 +83,7 @@ def test_what_a_drive_cannot_know_is_refused_in_a_line(command: Command, tmp_pat
 
 def test_every_preset_is_of_registered_placements_that_a_drive_can_have() -> None:
     known = {one.name for one in placements() if not (one.needs_future or one.needs_streams)}
-    assert {one.placement.partition(":")[0] for one in gc_presets()} <= known
+    assert {one.placement.partition(":")[0] for one in schemes()} <= known
 
 
 def test_each_placement_says_its_memory_a_page() -> None:

@@ -66,7 +66,7 @@ def test_statistics_say_what_drive_it_is_and_count_what_is_taken_back(
 def test_both_drives_decide_alike_and_as_for_the_given_numbers(preset: str, tmp_path: Path) -> None:
     made = rows(4000)
     path = recording(tmp_path / "drive.flashgc", made)
-    options = {**DRIVE, "gc_preset": preset, "passes": 1, "runs": 1}
+    options = {**DRIVE, "scheme": preset, "passes": 1, "runs": 1}
     counting = flashgc.run(workload=str(path), warmup="0", frontier="pool:low=2", **options)
     timed = flashgc.run(
         workload=str(path), kind="timed", times="read=1us,program=1us,erase=1us,transfer=0us",
@@ -144,7 +144,7 @@ def test_a_run_goes_on_from_a_checkpoint_with_the_same_numbers(
     path = recording(tmp_path / "drive.flashgc", rows(4000))
     run = (
         "run", "--workload", path, "--blocks", "64", "--pages-per-block", "8", "--spare", "25%",
-        "--fill", "empty", "--gc-preset", "zgc-cb", "--frontier", "pool:low=2",
+        "--fill", "empty", "--scheme", "zgc-cb", "--frontier", "pool:low=2",
         "--passes", "4", "--warmup", "0", "--json",
     )  # fmt: skip
     whole = command(*run, *asked, "--checkpoint", "drive.checkpoint")

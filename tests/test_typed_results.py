@@ -34,7 +34,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "wear_levelling": "static:threshold=5,interval=2",
         "times": "read=60us,program=800us,erase=1.5ms",
     },
-    "host": {**POOL, "host_cache": "page-cache:size=256KiB", "gc_preset": "zgc-gd", "victim": None},
+    "host": {**POOL, "host_cache": "page-cache:size=256KiB", "scheme": "zgc-gd", "victim": None},
     "dftl": {**DRIVE, "mapping": "dftl", "frontier": "double"},
     "swap": {
         "blocks": 200,
@@ -43,7 +43,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "requests": 20_000,
         "mapping": "fast:log_blocks=8",
         "vm_page_cache": "256KiB",
-        "scheme": "lda-gc5",
+        "vm_scheme": "lda-gc5",
     },
     "timed": {**TIMED, "preemption": "pgc", "arrivals": "poisson:rate=1000"},
     # A run has this part once a million requests wait.
@@ -59,7 +59,9 @@ def roots() -> Iterator[type]:
             if dataclasses.is_dataclass(thing):
                 yield typing.cast(type, thing)
             elif inspect.isfunction(thing):
-                returned = typing.get_type_hints(thing).get("return")
+                # `Sweep` is imported only where it is used.
+                hints = typing.get_type_hints(thing, localns={"Sweep": flashgc.Sweep})
+                returned = hints.get("return")
                 yield from (one for one in parts(returned) if dataclasses.is_dataclass(one))
     yield from (Conformance, Converted, Device)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         version,
     )
     from flashgc._interruptions import Interruption
+    from flashgc._schemes import Scheme
     from flashgc.conformance import check_placement, check_policy
     from flashgc.device.drive import Device
     from flashgc.logs.compute import wear
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
         endurances,
         fills,
         frontiers,
-        gc_presets,
         generators,
         hints,
         mappings,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         schemes,
         trace_formats,
         trace_layouts,
+        vm_schemes,
         wear_levellings,
     )
     from flashgc.reports.paper import paper_table
@@ -119,6 +120,7 @@ __all__ = [
     "Rank",
     "Recording",
     "Result",
+    "Scheme",
     "Sweep",
     "Threshold",
     "Timing",
@@ -142,7 +144,6 @@ __all__ = [
     "fleet",
     "frontiers",
     "gap",
-    "gc_presets",
     "generators",
     "hints",
     "identify",
@@ -169,6 +170,7 @@ __all__ = [
     "trace_synth",
     "tune",
     "version",
+    "vm_schemes",
     "wear",
     "wear_levellings",
 ]
@@ -178,11 +180,12 @@ __all__ = [
 _HOMES = {
     "_interruptions": "Interruption",
     "registry": (
-        "allocations caches endurances fills gc_presets frontiers generators hints "
+        "allocations caches endurances fills frontiers generators hints "
         "mappings page_caches placements policies schemes trace_formats trace_layouts "
-        "arrivals request_generators wear_levellings"
+        "arrivals request_generators vm_schemes wear_levellings"
     ),
     "presets": "devices",
+    "_schemes": "Scheme",
     "results": "results Comparison Rank Result Timing TraceStat",
     "simulation": "Placement PlacementRule Victim VictimPolicy compare run",
     "recording": "Recording trace_record",

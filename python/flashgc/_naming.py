@@ -20,7 +20,7 @@ FOLLOWS = (
 
 
 def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str:
-    """The values of ``config`` in which ``configs`` differ, the victim policy first.
+    """The values of ``config`` in which ``configs`` differ, the scheme or victim policy first.
 
     >>> configs = [{"victim": "greedy", "spare": 0.1}, {"victim": "fifo", "spare": 0.005}]
     >>> name(configs[1], configs)
@@ -32,8 +32,14 @@ def name(config: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> str
     words: list[str] = []
     for key, value in fields(config):
         if key == "victim":
-            words.insert(0, str(value))
-        elif key not in FOLLOWS and any(other.get(key) != value for other in everywhere):
+            words.insert(0, str(config.get("scheme") or value))
+        elif key in FOLLOWS or (key == "scheme" and value == config.get("scheme")):
+            continue
+        elif key in ("placement", "frontier") and config.get("scheme"):
+            alike = [other for other in configs if other.get("scheme") == config["scheme"]]
+            if any(other.get(key) != value for other in alike):
+                words.append(f"{key} {value}")
+        elif any(other.get(key) != value for other in everywhere):
             text = format_share(value, 4) if key == "spare" else value
             words.append(f"{key} {text}")
     return ", ".join(words)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, check, is_trace, toml_places
+from flashgc._schemes import SECTION, Scheme, in_tables
 from flashgc.policy_files import KEYS, in_folder
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
@@ -60,7 +62,10 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _name_code(values: Any, folder: Path) -> None:
-    """Let the files of policies in Python begin with ``folder``, in every section ``gc``."""
+    """Let the files of policies in Python begin with ``folder``, in every section ``gc``.
+
+    So do those of schemes, in their tables and texts.
+    """
     if isinstance(values, list):
         for value in values:
             _name_code(value, folder)
@@ -74,8 +79,26 @@ def _name_code(values: Any, folder: Path) -> None:
             section[key] = [in_folder(text, folder) for text in texts]
         elif texts is not None:
             section[key] = in_folder(texts, folder)
+    texts = section.get("scheme")
+    if isinstance(texts, list):
+        section["scheme"] = [_scheme_in(text, folder) for text in texts]
+    elif texts is not None:
+        section["scheme"] = _scheme_in(texts, folder)
+    in_tables(values.get(SECTION), lambda text: in_folder(text, folder))
     for value in values.values():
         _name_code(value, folder)
+
+
+def _scheme_in(text: Any, folder: Path) -> Any:
+    if not isinstance(text, str) or "python:" not in text:
+        return text
+    try:
+        scheme = Scheme.parse(text)
+    except ConfigError:
+        return text  # A later check refuses it.
+    victim, placement = in_folder(scheme.victim, folder), in_folder(scheme.placement, folder)
+    moved = replace(scheme, victim=victim, placement=placement)
+    return moved.couple if scheme.name == scheme.couple else moved.text
 
 
 def _read(path: Path) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from flashgc._schemes import Scheme
     from flashgc.simulation import Placement
 
 YesNo: TypeAlias = Literal["yes", "no"] | bool
@@ -19,23 +20,6 @@ Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
 Numbering: TypeAlias = Literal["address", "first-touch", "given"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
-GcPreset: TypeAlias = Literal[
-    "gc-gd",
-    "gc-cb",
-    "zgc-gd",
-    "zgc-cb",
-    "zgc-gd-nz",
-    "zgc-cb-nz",
-    "sepbit",
-    "midas",
-    "sepbit-cb",
-    "multilog-cb",
-    "fadac-cb",
-    "warcip-cb",
-    "intervals-cb",
-    "gdt-cb",
-    "sfs-cb",
-]
 GcDomain: TypeAlias = Literal["plane", "die", "channel", "drive"]
 
 
@@ -420,10 +404,11 @@ class RunKeywords(Keywords, total=False):
     sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
     need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
-    gc_preset: GcPreset | None
-    """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb,
-    warcip-cb, intervals-cb, gdt-cb, sfs-cb.
+    scheme: str | Scheme | None
+    """Victim policy and placement, instead of victim and placement: gc-gd, gc-cb, zgc-gd, zgc-cb,
+    zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb, warcip-cb, intervals-cb,
+    gdt-cb, sfs-cb; or both in words, cost-benefit + sepbit, perhaps with a name and a frontier,
+    mine = greedy + dac + single. The usual frontier is then pool.
     """
     preemption: str | None
     """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
@@ -438,7 +423,7 @@ class RunKeywords(Keywords, total=False):
     """Hints with which the host tells the drive which pages of host_cache are dirty: none,
     piggyback, command, dsm, frequency, perfect, oracle. [default: none]
     """
-    scheme: str | None
+    vm_scheme: str | None
     """Scheme that decides what collections do with valid pages that are also in memory: du-gc,
     da-gc, ba-gc, lda-gc1, lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """
@@ -522,10 +507,11 @@ class CompareKeywords(Keywords, total=False):
     sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
     need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
     """
-    gc_preset: GcPreset | Sequence[GcPreset] | None
-    """Victim policy and placement under one name, instead of victim and placement: gc-gd, gc-cb,
-    zgc-gd, zgc-cb, zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb,
-    warcip-cb, intervals-cb, gdt-cb, sfs-cb.
+    scheme: str | Scheme | Sequence[str | Scheme] | None
+    """Victim policy and placement, instead of victim and placement: gc-gd, gc-cb, zgc-gd, zgc-cb,
+    zgc-gd-nz, zgc-cb-nz, sepbit, midas, sepbit-cb, multilog-cb, fadac-cb, warcip-cb, intervals-cb,
+    gdt-cb, sfs-cb; or both in words, cost-benefit + sepbit, perhaps with a name and a frontier,
+    mine = greedy + dac + single. The usual frontier is then pool.
     """
     preemption: str | Sequence[str] | None
     """Preemption of collections by requests: none; pgc (between flash operations) with +merge,
@@ -540,7 +526,7 @@ class CompareKeywords(Keywords, total=False):
     """Hints with which the host tells the drive which pages of host_cache are dirty: none,
     piggyback, command, dsm, frequency, perfect, oracle. [default: none]
     """
-    scheme: str | Sequence[str] | None
+    vm_scheme: str | Sequence[str] | None
     """Scheme that decides what collections do with valid pages that are also in memory: du-gc,
     da-gc, ba-gc, lda-gc1, lda-gc2, lda-gc3, lda-gc4, lda-gc5, lda-p. [default: du-gc]
     """

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults, _neighbours
 from flashgc._core import ConfigError, suggest
+from flashgc._schemes import PATH as SCHEMES
+from flashgc._schemes import python_parts
 from flashgc.foreign import one_line
 from flashgc.policy_parameters import bound
 
@@ -66,13 +68,16 @@ def in_folder(text: object, folder: Path) -> object:
 
 def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Key, text and place of every policy in Python that section ``gc`` names."""
-    given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
-    return [
+    section: Mapping[str, Any] = gc if isinstance(gc, Mapping) else {}
+    rows = [
         (key, text, places.get(f"gc.{key}", key))
-        for key, texts in given.items()
-        for text in (texts if isinstance(texts, list) else [texts])
-        if isinstance(text, str) and is_written(text)
+        for key in KEYS
+        for text in (section[key] if isinstance(section.get(key), list) else [section.get(key)])
     ]
+    place = places.get(SCHEMES, "scheme")
+    rows += [(key, text, place) for key, text in python_parts(section.get("scheme"))]
+    texts = [(key, text, place) for key, text, place in rows if isinstance(text, str)]
+    return [row for row in texts if is_written(row[1])]
 
 
 def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:

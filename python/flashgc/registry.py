@@ -9,6 +9,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._documents import read
+from flashgc._schemes import Scheme
 
 
 @functools.cache
@@ -112,24 +113,6 @@ class TraceFormat:
     references: bool
 
 
-@dataclass(frozen=True)
-class GcPreset:
-    """A victim policy and a placement, under the name that a paper uses for both."""
-
-    name: str
-    #: A summary in one line, with its source.
-    summary: str
-    #: The spec of its victim policy.
-    victim: str
-    #: The spec of its placement, on the pool frontier.
-    placement: str
-
-    @property
-    def usage(self) -> str:
-        """The name, as it can be typed."""
-        return self.name
-
-
 def _entries(kind: str) -> tuple[Entry, ...]:
     return tuple(read(Entry, entry) for entry in listing()[kind])
 
@@ -179,13 +162,13 @@ def placements() -> tuple[PlacementEntry, ...]:
     return tuple(read(PlacementEntry, entry) for entry in listing()["placements"])
 
 
-def gc_presets() -> tuple[GcPreset, ...]:
-    """Every preset of a victim policy and a placement.
+def schemes() -> tuple[Scheme, ...]:
+    """Every scheme that flashgc includes: a victim policy and a placement under one name.
 
-    >>> [preset.victim for preset in gc_presets() if preset.name == "zgc-gd"]
+    >>> [scheme.victim for scheme in schemes() if scheme.name == "zgc-gd"]
     ['z-greedy']
     """
-    return tuple(GcPreset(**entry) for entry in listing()["gc_presets"])
+    return tuple(Scheme(**entry) for entry in listing()["schemes"])
 
 
 def caches() -> tuple[Entry, ...]:
@@ -279,13 +262,13 @@ def page_caches() -> tuple[Entry, ...]:
     return _entries("page_caches")
 
 
-def schemes() -> tuple[Entry, ...]:
+def vm_schemes() -> tuple[Entry, ...]:
     """Every scheme for collections of pages that are also in memory.
 
-    >>> [scheme.name for scheme in schemes()][:2]
+    >>> [scheme.name for scheme in vm_schemes()][:2]
     ['du-gc', 'da-gc']
     """
-    return _entries("schemes")
+    return _entries("vm_schemes")
 
 
 def endurances() -> tuple[Entry, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import (
@@ -20,6 +21,7 @@ from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._interruptions import interrupts_program
 from flashgc._origins import Given
+from flashgc._schemes import Scheme
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
@@ -108,7 +110,7 @@ def run(
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture (``"0.7*zipf +
     0.3*sequential"``), the path of a trace, a :class:`flashgc.Trace` or a table (a dict of arrays,
     a data frame; see :class:`flashgc.Trace`); ``victim`` is a policy's spec or a policy written in
-    Python, by default that of the GC preset or the device, or ``"d-choices:d=10"``. ``placement``
+    Python, by default that of the scheme or the device, or ``"d-choices:d=10"``. ``placement``
     may be written in Python, too (:class:`PlacementRule`). One object or class may be both: each
     drive then has one object, with one state. The options are the keys of an experiment file, and
     ``None`` means the default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare`` (``0.1`` or
@@ -182,7 +184,7 @@ def compare(
     ``runs`` says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same
     workload, so that differences are paired. A combination that cannot run is in ``left_out`` with
     its reason. If none can run, it is an error. A single policy need not be in a list; with
-    ``gc_preset`` the list may be empty (``[]``).
+    ``scheme`` the list may be empty (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
@@ -221,11 +223,25 @@ def _asked(
     elif placement is not None:
         placement = _name_of(placement, python["placement"])
     options["placement"] = placement
+    given = options.get("scheme")
+    if isinstance(given, list | tuple):
+        options["scheme"] = [_text_of(each, python) for each in given]
+    else:
+        options["scheme"] = _text_of(given, python)
     values, places = given_values(workload, options)
-    collected = options.get("gc_preset") is not None and names in ([], [find("victim").default])
+    collected = options.get("scheme") is not None and names in ([], [find("victim").default])
     if victims is not None and not collected:
         values["gc"] = {"victim": names, **values.get("gc", {})}
     return experiment(values, {"gc.victim": "victim", **places}), python
+
+
+def _text_of(scheme: object, python: dict[str, dict[str, object]]) -> object:
+    """The text of a scheme; its policies in Python are added to ``python``."""
+    if not isinstance(scheme, Scheme):
+        return scheme
+    victim = _name_of(scheme.victim, python["victim"])
+    placement = _name_of(scheme.placement, python["placement"])
+    return dataclasses.replace(scheme, victim=victim, placement=placement).text
 
 
 def _name_of(policy: object, known: dict[str, object]) -> str:

@@ -27,7 +27,11 @@ _TYPES = {
     "yes-no": "YesNo",
 }
 #: Options whose values may be objects.
-_OBJECTS = {"placement": "Placement", "tenant": "Sequence[str | Mapping[str, str | float]]"}
+_OBJECTS = {
+    "placement": "Placement",
+    "scheme": "str | Scheme",
+    "tenant": "Sequence[str | Mapping[str, str | float]]",
+}
 _HEADER = '''\
 """The keywords of :func:`flashgc.run` and :func:`flashgc.compare`, with their types.
 
@@ -40,6 +44,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    from flashgc._schemes import Scheme
     from flashgc.simulation import Placement
 
 YesNo: TypeAlias = Literal["yes", "no"] | bool'''

@@ -84,13 +84,13 @@ _FOUND_BY = {
 
 
 def _presets() -> str:
-    """The table of the GC presets."""
+    """The table of the schemes."""
     rows = [
         f"| `{preset.name}` | `{preset.victim}` | `{preset.placement}` | {preset.summary} |"
-        for preset in registry.gc_presets()
+        for preset in registry.schemes()
     ]
     return "\n".join(
-        ["| GC preset | victim policy | placement | what it is |", "|---|---|---|---|", *rows]
+        ["| scheme | victim policy | placement | what it is |", "|---|---|---|---|", *rows]
     )
 
 
@@ -253,7 +253,7 @@ def _default(option: Option) -> str:
 #: The registry's lists that pages show.
 _LISTS = (
     "policies", "frontiers", "allocations", "wear_levellings", "placements", "caches", "hints",
-    "mappings", "page_caches", "schemes", "endurances", "generators", "request_generators",
+    "mappings", "page_caches", "vm_schemes", "endurances", "generators", "request_generators",
     "arrivals",
 )  # fmt: skip
 #: The functions that generate parts of pages, by their marks.

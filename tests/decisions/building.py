@@ -15,9 +15,9 @@ OPTIONS: Mapping[str, str] = {
         "blocks", "pages_per_block", "page_size", "mapping_unit", "power_protection", "spare",
         "endurance", "times", "fill",
         # Garbage collection.
-        "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "gc_preset",
+        "mapping", "victim", "frontier", "allocation", "wear_levelling", "placement", "scheme",
         # The host and its memory.
-        "host_cache", "hints", "vm_page_cache", "page_policy", "scheme",
+        "host_cache", "hints", "vm_page_cache", "page_policy", "vm_scheme",
         # The workload.
         "workload", "format", "alignment_offset", "on_bad_line", "paging", "numbering",
         "request_size", "flush_every",

@@ -39,7 +39,7 @@ def on_the_counting_drive() -> Iterator[Configuration]:
     def host(name: str, **changes: Any) -> Configuration:
         drive = {"frontier": "pool", "host_cache": PAGE_CACHE, "workload": MICRO}
         if "victim" not in changes:
-            drive["gc_preset"] = "zgc-gd"
+            drive["scheme"] = "zgc-gd"
         return counting(f"host/{name}", **{**drive, **changes})
 
     for name, cache in CACHES.items():
@@ -50,7 +50,7 @@ def on_the_counting_drive() -> Iterator[Configuration]:
     for hints in ("frequency", "frequency:late=20", "dsm", "perfect"):
         yield host(f"buffer-cache/{hints}", host_cache=BUFFER_CACHE, hints=hints)
     for collector in COLLECTORS:
-        yield host(f"{collector}/perfect", gc_preset=collector, hints="perfect", runs=2)
+        yield host(f"{collector}/perfect", scheme=collector, hints="perfect", runs=2)
     for frontier in ("single", "double", "mixed"):
         for victim in ("z-greedy", "z-cost-benefit"):
             yield host(
@@ -62,7 +62,7 @@ def on_the_counting_drive() -> Iterator[Configuration]:
         workload="tpcc", page_size="16KiB", blocks=600, hints="piggyback",
         host_cache="buffer-cache:size=8MiB,checkpoint=1s",
     )  # fmt: skip
-    yield host("greedy/fast", victim=None, frontier=None, mapping="fast", gc_preset=None)
+    yield host("greedy/fast", victim=None, frontier=None, mapping="fast", scheme=None)
     yield host("zgc-gd/trim", hints="piggyback", workload="hotcold:f=0.1,r=0.9,trim=0.05,read=0.1")
 
 
@@ -71,7 +71,7 @@ def on_the_timed_drive() -> Iterator[Configuration]:
 
     def host(name: str, **changes: Any) -> Configuration:
         drive = {
-            "device": "jasmine-4", "times": None, "victim": None, "gc_preset": "zgc-gd",
+            "device": "jasmine-4", "times": None, "victim": None, "scheme": "zgc-gd",
             "blocks": 400, "pages_per_block": 32, "spare": "8%", "arrivals": "closed:threads=16",
             "host_cache": "page-cache:size=12MiB", "workload": MICRO, "requests": 12_000,
         }  # fmt: skip
@@ -85,7 +85,7 @@ def on_the_timed_drive() -> Iterator[Configuration]:
             hints=hints, host_cache="buffer-cache:size=12MiB,checkpoint=1s,memory=9us",
         )  # fmt: skip
     for collector in COLLECTORS[:4]:
-        yield host(f"{collector}/piggyback", gc_preset=collector, hints="piggyback", runs=2)
+        yield host(f"{collector}/piggyback", scheme=collector, hints="piggyback", runs=2)
     yield host("zgc-gd/trim", hints="perfect", workload="hotcold:f=0.1,r=0.9,trim=0.05,read=0.1")
     yield host(
         "page-cache/poisson/pgc",
@@ -144,7 +144,7 @@ def traces() -> Iterator[Configuration]:
         )  # fmt: skip
     yield trace(
         "dirty/cache", "dirty.csv",
-        gc_preset="zgc-cb", victim=None, host_cache="page-cache:size=200KiB,rate=1000",
+        scheme="zgc-cb", victim=None, host_cache="page-cache:size=200KiB,rate=1000",
         hints="perfect", pages_per_block=16,
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ def timed_traces() -> Iterator[Configuration]:
     paper = {"paging": "rounded+floor", "numbering": "first-touch"}
     yield trace("small/paper", **small, **paper)
     yield trace("small/disorder", **{**small, "path": "disordered.csv"}, disorder="sort")
-    yield trace("dirty", **{**small, "path": "dirty.csv"}, gc_preset="zgc-gd", victim=None)
+    yield trace("dirty", **{**small, "path": "dirty.csv"}, scheme="zgc-gd", victim=None)
     yield trace("dirty/closed", **{**small, "path": "dirty.csv"}, victim="z-greedy",
                 arrivals="closed:threads=4")  # fmt: skip
 

@@ -97,35 +97,35 @@ def swapping() -> Iterator[Configuration]:
         return counting(f"swap/{name}", **{**SWAPPING, **changes})
 
     for scheme in SCHEMES:
-        yield swap(f"fast/{scheme}", mapping="fast:log_blocks=16,log_only=yes", scheme=scheme)
+        yield swap(f"fast/{scheme}", mapping="fast:log_blocks=16,log_only=yes", vm_scheme=scheme)
     for scheme in ("du-gc", "da-gc", "ba-gc", "lda-gc2", "lda-gc4"):
-        yield swap(f"page/{scheme}", victim="greedy", frontier="pool", scheme=scheme)
+        yield swap(f"page/{scheme}", victim="greedy", frontier="pool", vm_scheme=scheme)
     for scheme in ("du-gc", "da-gc", "lda-gc5"):
-        yield swap(f"bast/{scheme}", mapping="bast:log_blocks=16", scheme=scheme)
+        yield swap(f"bast/{scheme}", mapping="bast:log_blocks=16", vm_scheme=scheme)
     yield swap(
         "dftl/du-gc", mapping="dftl:entries=500,per_page=128", victim="greedy", frontier="pool"
     )
     for policy in ("lru", "lru:parts=5", "3-region:initial=0.2,lru=0.6,resize=no", "3-region:g=1"):
         yield swap(
             f"fast/lda-gc5/{policy}",
-            mapping="fast:log_blocks=16", scheme="lda-gc5", page_policy=policy, runs=2,
+            mapping="fast:log_blocks=16", vm_scheme="lda-gc5", page_policy=policy, runs=2,
         )  # fmt: skip
     for mapping in ("fast", "page"):
         yield swap(
             f"{mapping}/da-gc/empty",
-            mapping=mapping, scheme="da-gc", fill="empty", warmup="0", requests=200_000,
+            mapping=mapping, vm_scheme="da-gc", fill="empty", warmup="0", requests=200_000,
             frontier="pool" if mapping == "page" else None,
         )  # fmt: skip
     yield swap(
         "fast/lda-p/times",
-        mapping="fast:log_blocks=16", scheme="lda-p",
+        mapping="fast:log_blocks=16", vm_scheme="lda-p",
         times="read=25us,program=200us,erase=2ms,memory=500us",
     )  # fmt: skip
     for program, size in (("sqlite", "512KiB"), ("pdftoppm", "2MiB")):
         for mapping in ("fast", "page"):
             yield swap(
                 f"{program}/{mapping}/da-gc",
-                workload=f"data/memory/{program}.pages.zst", mapping=mapping, scheme="da-gc",
+                workload=f"data/memory/{program}.pages.zst", mapping=mapping, vm_scheme="da-gc",
                 vm_page_cache=size, blocks=None, requests=None, passes=8, warmup=None,
                 frontier="pool" if mapping == "page" else None,
             )  # fmt: skip

@@ -20,7 +20,7 @@ SMALL = ("--blocks", "128", "--pages-per-block", "32")
 
 
 def test_a_drive_is_made_and_described(command: Command) -> None:
-    done = command("device", "create", "d", *SMALL, "--gc-preset", "zgc-cb", "--seed", "9")
+    done = command("device", "create", "d", *SMALL, "--scheme", "zgc-cb", "--seed", "9")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "drive       d",

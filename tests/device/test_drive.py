@@ -103,7 +103,7 @@ def test_a_recording_replays_to_the_same_digits(tmp_path: Path) -> None:
     trace = tmp_path / "d.flashgc.zst"
     for preset in ("gc-gd", "zgc-gd", "zgc-cb"):
         file = tmp_path / preset
-        with Device.create(file, gc_preset=preset, **SMALL) as drive:
+        with Device.create(file, scheme=preset, **SMALL) as drive:
             drive.record(trace)
             draw = random.Random(7)
             pages = drive.size // PAGE
@@ -265,7 +265,7 @@ def test_many_threads_write_at_once(tmp_path: Path) -> None:
 
 
 def test_the_control_socket_answers_as_the_drive_does(tmp_path: Path) -> None:
-    with Device.create(tmp_path / "d", gc_preset="zgc-gd", **SMALL) as drive:
+    with Device.create(tmp_path / "d", scheme="zgc-gd", **SMALL) as drive:
         drive.serve_control()
         drive.serves("a test")
         churn(drive, 4000)

@@ -50,7 +50,7 @@ def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> 
     told = " ".join(made.stdout.split())
     above, shown = best["write_amplification"] - 1, document["open"]
     assert f"So {shown:.4f} of {above:.4f} above 1 is open." in told
-    assert f"best online couple is {best['name']} with {above + 1:.4f}" in told
+    assert f"best online scheme is {best['name']} with {above + 1:.4f}" in told
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_the_page_has_80_columns_and_the_document_its_keys(command: Command) -> 
         (["disksim"], ["WORKLOAD: found disksim", "such as zipf"]),
         (["uniform", "--mapping", "fast"], ["--mapping: found fast, expected page"]),
         (["uniform", "--vm-page-cache", "1GiB"], ["unknown option '--vm-page-cache'"]),
-        (["uniform", "--couples", "gredy"], ["--couples", "did you mean 'greedy'?"]),
-        (["uniform", "--couples", "fifo+nosuch"], ["--couples", "nosuch"]),
-        (["uniform", "--couples", "fifo + oracle"], ["knows the future"]),
-        (["uniform", "--couples", "gc-gd + dac"], ["hint: gc-gd, or greedy + dac"]),
-        (["uniform", "--couples", "+ dac"], ["expected a victim policy"]),
-        (["uniform", "--couples", "python:a.py:f"], ["written in Python"]),
-        (["uniform", "--couples", "fifo", "--couples", "fifo"], ["is the same as 'fifo'"]),
+        (["uniform", "--schemes", "gredy"], ["--schemes", "did you mean 'greedy'?"]),
+        (["uniform", "--schemes", "fifo+nosuch"], ["--schemes", "nosuch"]),
+        (["uniform", "--schemes", "fifo + oracle"], ["knows the future"]),
+        (["uniform", "--schemes", "gc-gd + dac"], ["hint: gc-gd, or greedy + dac"]),
+        (["uniform", "--schemes", "+ dac"], ["expected a victim policy"]),
+        (["uniform", "--schemes", "python:a.py:f"], ["--schemes: a.py: no such file"]),
+        (["uniform", "--schemes", "fifo", "--schemes", "fifo"], ["is the same as 'fifo'"]),
         (["uniform", "--sigma", "0"], ["--sigma: found 0, which is clairvoyance"]),
         (["uniform", "--sigma", "1,,2"], ["--sigma: found ''", "hint: 0.25,0.5,1,2,4"]),
         (["uniform", "--sigma", "1,1.0"], ["--sigma: '1' is given twice"]),
@@ -106,7 +106,7 @@ def test_a_trace_that_can_be_read_once_is_refused(command: Command, tmp_path: Pa
 def test_each_hint_for_a_drive_that_is_too_small_works(command: Command) -> None:
     small = (
         "gap", "uniform", "--blocks", 100, "--pages-per-block", 16, "--writes", "1x", "--runs", 1,
-        "--couples", "fifo", "--sigma", 1, "--quiet",
+        "--schemes", "fifo", "--sigma", 1, "--quiet",
     )  # fmt: skip
     made = command(*small)
     assert made.returncode == 2

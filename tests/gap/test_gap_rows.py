@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import flashgc
 from conftest import ROOT
 from flashgc.results import Finding
-from flashgc.studies.gaps.couples import USUAL, couples
 from flashgc.studies.gaps.describe import findings, heading
+from flashgc.studies.gaps.online import USUAL
+from flashgc.studies.gaps.online import online as read_schemes
 from flashgc.studies.gaps.outcome import Equal, Gap, Point, Row, equal, equals, ordered
 
 #: All tests of this module run in one process, so that fixtures are computed once.
@@ -35,7 +36,7 @@ def found() -> Gap:
 
 def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
     shown = [row for row in found if row.victim is not None]
-    # Eight couples, two predictors of each of two kinds, and clairvoyance.
+    # Eight schemes, two predictors of each of two kinds, and clairvoyance.
     assert len(shown) == 8 + 4 + 1
     for row in shown:
         plain = flashgc.run(
@@ -48,8 +49,8 @@ def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
         assert row.write_amplification_ci95 == plain.write_amplification_ci95
 
 
-def test_the_usual_couples_are_those_of_their_presets(found: Gap) -> None:
-    presets = {one.name: (one.victim, one.placement) for one in flashgc.gc_presets()}
+def test_the_usual_schemes_are_those_of_their_presets(found: Gap) -> None:
+    presets = {one.name: (one.victim, one.placement) for one in flashgc.schemes()}
     by_name = {row.name: row for row in found if row.kind == "online"}
     assert set(by_name) == set(USUAL)
     for name in ("gc-gd", "sepbit", "sepbit-cb"):
@@ -62,7 +63,7 @@ def test_the_usual_couples_are_those_of_their_presets(found: Gap) -> None:
 def test_what_looks_ahead_is_the_oracle_that_was_asked_for() -> None:
     found = flashgc.gap(
         WORKLOAD, **DRIVE, runs=2, sigma=[0.5], errors="request", classes=5, horizon=3,
-        couples=["fifo"],
+        schemes=["fifo"],
     )  # fmt: skip
     (one,) = found.predictors("request")
     assert one.placement == "oracle:classes=5,horizon=3,sigma=0.5,errors=request"
@@ -71,7 +72,7 @@ def test_what_looks_ahead_is_the_oracle_that_was_asked_for() -> None:
     assert one.victim == found.clairvoyance.victim == "cost-benefit"
 
 
-def test_the_best_is_the_least_of_the_online_couples(found: Gap) -> None:
+def test_the_best_is_the_least_of_the_online_schemes(found: Gap) -> None:
     figures = {row.name: row.write_amplification for row in found if row.kind == "online"}
     assert found.best.name == min(figures, key=lambda name: figures[name] or math.inf)
     assert [row.name for row in found if row.is_best] == [found.best.name]
@@ -124,7 +125,7 @@ def test_the_model_is_left_out_where_it_does_not_hold(
     workload: str, options: dict[str, object], reason: str
 ) -> None:
     drive = {**DRIVE, **options}
-    found = flashgc.gap(workload, **drive, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
+    found = flashgc.gap(workload, **drive, runs=1, schemes=["fifo"], sigma=[1])  # type: ignore[arg-type]
     (row,) = [row for row in found if row.kind == "model"]
     assert row.write_amplification is None
     assert row.reason.startswith(reason)
@@ -134,8 +135,8 @@ def test_a_trace_has_intervals_of_its_runs_and_both_kinds_of_errors(tmp_path: Pa
     trace = tmp_path / "hot.csv"
     flashgc.trace_synth("hotcold:f=0.1,r=0.9", trace, pages=6000, requests=18000)
     options = {"pages_per_block": 16, "spare": "20%", "passes": 8, "jobs": 1}
-    found = flashgc.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
-    plain = flashgc.run(str(trace), **options, frontier="pool", gc_preset="sepbit")
+    found = flashgc.gap(str(trace), **options, schemes=["sepbit"], sigma=[1])
+    plain = flashgc.run(str(trace), **options, frontier="pool", scheme="sepbit")
     (row,) = [row for row in found if row.name == "sepbit"]
     assert row.write_amplification_ci95 == plain.write_amplification_ci95
     assert row.digest == plain.digest
@@ -145,9 +146,9 @@ def test_a_trace_has_intervals_of_its_runs_and_both_kinds_of_errors(tmp_path: Pa
     assert model.reason == "needs frequencies: a trace has none"
 
 
-def test_couples_are_read() -> None:
-    made = couples(["greedy", "  fifo+ sepbit", "gc-cb"], "couples")
-    assert [(one.name, one.victim, one.placement) for one in made] == [
+def test_schemes_are_read() -> None:
+    read = read_schemes(["greedy", "  fifo+ sepbit", "gc-cb"], "schemes")
+    assert [(one.name, one.victim, one.placement) for one in read] == [
         ("greedy", "greedy", "none"),
         ("fifo + sepbit", "fifo", "sepbit"),
         ("gc-cb", "cost-benefit", "dac:regions=3"),
@@ -252,7 +253,7 @@ def test_sentences_by_hand() -> None:
     gap = made([online("greedy", 4.0), online("sepbit-cb", 2.5), ahead(0, 1.1), ahead(1, 2.0),
                 ahead(2, 3.0), ahead(1, 1.9, "request"), ahead(2, 2.25, "request")])  # fmt: skip
     assert sentences(gap) == [
-        "The best online couple is sepbit-cb with 2.5000; clairvoyance reaches 1.1000. So 1.4000 "
+        "The best online scheme is sepbit-cb with 2.5000; clairvoyance reaches 1.1000. So 1.4000 "
         "of 1.5000 above 1 is open.",
         "A predictor with sigma = 1 would be worth 0.5000.",
         "sepbit-cb is as good as a predictor with sigma between 1 and 2 (about 1.5).",
@@ -308,7 +309,7 @@ def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
     trace = tmp_path / "short.csv"
     trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]))
     found = flashgc.gap(
-        str(trace), pages_per_block=4, spare="30%", passes=6, jobs=1, couples=["fifo"], sigma=[1]
+        str(trace), pages_per_block=4, spare="30%", passes=6, jobs=1, schemes=["fifo"], sigma=[1]
     )
     assert found.bound == pytest.approx(1.5)
     assert all((row.write_amplification or 2) >= 1.5 - 1e-9 for row in found)
@@ -349,7 +350,7 @@ def test_sentences_of_what_is_within_noise() -> None:
 def test_on_the_bound_nothing_is_left() -> None:
     told = sentences(made([online("greedy", 1.0002, 0.0), ahead(0, 1.0001), ahead(1, 1.2)]))
     assert told[0] == (
-        "The best online couple is greedy with 1.0002, which is the lower bound: nothing is left "
+        "The best online scheme is greedy with 1.0002, which is the lower bound: nothing is left "
         "to gain."
     )
     told = sentences(
@@ -368,12 +369,12 @@ def test_on_the_bound_nothing_is_left() -> None:
 
 def test_errors_of_requests_of_single_pages_are_those_of_writes() -> None:
     alone = "sequential:stride=7"  # No page follows its neighbour.
-    found = flashgc.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
+    found = flashgc.gap(alone, **DRIVE, runs=2, schemes=["fifo"], sigma=[1], errors="both")
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert request.run_values == write.run_values
     assert write.write_amplification != found.clairvoyance.write_amplification  # type: ignore[union-attr]
     trace = {"pages_per_block": 64, "spare": "7%", "passes": 1, "jobs": 1}
-    found = flashgc.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
+    found = flashgc.gap(str(TRACE), **trace, schemes=["fifo"], sigma=[1])
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert (request.write_amplification or 0) < 0.97 * (write.write_amplification or 0)
 
@@ -384,12 +385,12 @@ def test_sentences_of_what_was_stopped_or_left_out() -> None:
     told = sentences(made([online("greedy", 2.0), cannot, stopped], interrupted=True))
     assert told[:2] == [
         "Interrupted: 1 of 3 rows were measured.",
-        "The best online couple is greedy with 2.0000.",
+        "The best online scheme is greedy with 2.0000.",
     ]
     assert told[-1] == "fifo + dac cannot be run: too few blocks."
     none = made([Row("online", "greedy", "greedy", "none", reason="stopped")], interrupted=True)
     assert sentences(none) == ["Interrupted: 0 of 1 rows were measured."]
-    with pytest.raises(flashgc.DriveError, match="no online couple was measured"):
+    with pytest.raises(flashgc.DriveError, match="no online scheme was measured"):
         _ = none.best
 
 
@@ -406,10 +407,10 @@ def test_errors_of_single_pages_are_named_where_there_are_no_others() -> None:
     assert not said()
 
 
-def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
+def test_schemes_that_the_drive_has_no_room_for_are_named() -> None:
     found = flashgc.gap(
         WORKLOAD, **{**DRIVE, "spare": "15%"}, runs=1, sigma=[1],
-        couples=["sepbit", "cost-benefit + dac:regions=50"],
+        schemes=["sepbit", "cost-benefit + dac:regions=50"],
     )  # fmt: skip
     (row,) = [row for row in found if row.name.endswith("regions=50")]
     assert row.write_amplification is None
@@ -419,7 +420,7 @@ def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
 
 
 def test_what_was_kept_is_not_run_again(tmp_path: Path) -> None:
-    asked = {**DRIVE, "runs": 2, "sigma": [1.0], "couples": ["fifo"], "cache": tmp_path / "kept"}
+    asked = {**DRIVE, "runs": 2, "sigma": [1.0], "schemes": ["fifo"], "cache": tmp_path / "kept"}
     first = flashgc.gap(WORKLOAD, **asked)
     again = flashgc.gap(WORKLOAD, **asked)
     assert (first.simulations, first.found) == (4, 0)
@@ -455,11 +456,11 @@ def test_the_document_has_every_row(found: Gap) -> None:
     [
         ({"vm_page_cache": "1MiB"}, "vm_page_cache cannot be given"),
         ({"until": "precision=1%"}, "until cannot be given"),
-        ({"victim": "greedy"}, "hint: couples names schemes"),
+        ({"victim": "greedy"}, "hint: schemes names schemes"),
         ({"kind": "timed"}, "kind: found timed"),
         ({"mapping": "dftl"}, "mapping: found dftl"),
         ({"sigma": []}, "sigma: found none"),
-        ({"couples": []}, "couples: found none"),
+        ({"schemes": []}, "schemes: found none"),
         ({"sigma": [1, "1,sigma=2"]}, "sigma: found '1,sigma=2'"),
         ({"sigma": [math.nan]}, "sigma: found 'nan'"),
         ({"classes": 2.5}, "classes: found '2.5', expected 1 to 32"),
@@ -475,7 +476,7 @@ def test_what_is_wrong_with_the_drive_is_said_of_the_gap() -> None:
     options: dict[str, Any] = {
         "writes": "4x",
         "runs": 2,
-        "couples": ["cost-benefit"],
+        "schemes": ["cost-benefit"],
         "sigma": [1],
         "classes": 4,
     }

@@ -53,7 +53,7 @@ class Stand:
     def __init__(self, folder: Path, filesystem: str) -> None:
         self.folder, self.filesystem = folder, filesystem
         self.file, self.mount = folder / "drive.flash", folder / "mount"
-        Device.create(self.file, capacity="512MiB", gc_preset="zgc-gd").close()
+        Device.create(self.file, capacity="512MiB", scheme="zgc-gd").close()
         self.up()
         parent = self.mount / "postgres"
         parent.mkdir()

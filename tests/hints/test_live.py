@@ -78,7 +78,7 @@ def test_a_drive_gets_the_history_and_the_data_of_another(tmp_path: Path) -> Non
                 drive.flush()
         drive.record(None)
         data.write_bytes(drive.read(0, drive.size))
-    Device.create(second, gc_preset="zgc-cb", **shape).close()
+    Device.create(second, scheme="zgc-cb", **shape).close()
     _core.device_repeat(second, trace, data)
     with Device.open(second) as drive:
         assert drive.read(0, drive.size) == data.read_bytes()

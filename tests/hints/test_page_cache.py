@@ -367,7 +367,7 @@ def test_what_cannot_be_followed_is_refused_in_a_line(place: Place, tmp_path: Pa
 
 def test_a_link_says_that_the_drive_was_served_anew(tmp_path: Path) -> None:
     file = tmp_path / "drive.flash"
-    with Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd") as drive:
+    with Device.create(file, capacity="64MiB", pages_per_block=64, scheme="zgc-gd") as drive:
         drive.write(0, bytes(8 * PAGE))
         drive.serve_control()
         link = Link(file)
@@ -394,7 +394,7 @@ def test_a_link_goes_on_when_the_clock_is_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "drive.flash"
-    with Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd") as drive:
+    with Device.create(file, capacity="64MiB", pages_per_block=64, scheme="zgc-gd") as drive:
         drive.write(0, bytes(8 * PAGE))
         drive.serve_control()
         with Link(file) as link:
@@ -411,7 +411,7 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
     """The drive's zombies are the kernel's dirty pages, and all of them are overwritten."""
     file, mount = tmp_path / "drive.flash", tmp_path / "cache-mount"
     capacity = "128MiB" if filesystem == "ext4" else "400MiB"
-    Device.create(file, capacity=capacity, pages_per_block=64, gc_preset="zgc-gd").close()
+    Device.create(file, capacity=capacity, pages_per_block=64, scheme="zgc-gd").close()
     upping.up(file, mount, filesystem=filesystem)
     follower = None
     try:
@@ -457,7 +457,7 @@ def test_hints_reach_the_drive(filesystem: str, tmp_path: Path) -> None:
 def test_a_device_without_a_file_system_is_followed(tmp_path: Path) -> None:
     """Section 4.3.1 of Lee et al.: programs write to the file of the block device."""
     file, front = tmp_path / "drive.flash", tmp_path / "front"
-    Device.create(file, capacity="64MiB", pages_per_block=64, gc_preset="zgc-gd").close()
+    Device.create(file, capacity="64MiB", pages_per_block=64, scheme="zgc-gd").close()
     front.mkdir()
     server = subprocess.Popen(
         (*COMMAND, "device", "serve", str(file), "--fuse", str(front)),

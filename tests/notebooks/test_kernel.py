@@ -162,7 +162,7 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
         ("flashgc.run(", [*RunKeywords.__annotations__, "workload", "victim", "resume"]),
         ("flashgc.compare(", [*CompareKeywords.__annotations__, "victims", "workload"]),
         ("flashgc.tune(", [*CompareKeywords.__annotations__, "objective", "budget"]),
-        ("flashgc.gap(", [*RunKeywords.__annotations__, "couples", "sigma"]),
+        ("flashgc.gap(", [*RunKeywords.__annotations__, "schemes", "sigma"]),
         ("flashgc.sweep(", ["grid", "results", "jobs", "executor", "shard", "retry", "progress"]),
         ("flashgc.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
     ],

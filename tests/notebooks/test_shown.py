@@ -42,7 +42,7 @@ def documents(folder: Path) -> Iterator[Document]:
     volumes.write_text("".join(f"{n % 2},W,{n * 7 % 64 * 4096},4096,0\n" for n in range(2000)))
     small: dict[str, Any] = {"pages_per_block": 8, "spare": "10%", "passes": 4}
     yield flashgc.fleet(volumes, ["greedy", "fifo"], results=folder / "fleet.results", **small)
-    yield flashgc.gap("uniform", couples=["sepbit-cb"], classes=4, sigma=[1], runs=2, **DRIVE)
+    yield flashgc.gap("uniform", schemes=["sepbit-cb"], classes=4, sigma=[1], runs=2, **DRIVE)
     few = {"victim": ["greedy:ties=latest", "fifo", "random"], "placement": "none"}
     yield flashgc.tune("uniform", budget=3, runs=2, frontier="single", **few, **DRIVE)
     points = [

@@ -52,7 +52,7 @@ def test_reports_made_again_from_their_rows_say_what_the_command_says(
     tmp_path: Path,
 ) -> None:
     found = flashgc.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
-                        couples=["cost-benefit"], sigma=[1, 4])  # fmt: skip
+                        schemes=["cost-benefit"], sigma=[1, 4])  # fmt: skip
     out = tmp_path / "gap.csv"
     with out.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, kept(RESULTS / gap_tables.FILE)[0])

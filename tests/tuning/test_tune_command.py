@@ -121,8 +121,8 @@ def test_the_winner_is_an_experiment_that_shows_its_figure_again(
         (["uniform", "--victim", "python:mine.py:pick"], ["mine.py"]),
         (["uniform", "--victim", "fifo", "--victim", "fifo"], ["--victim", "given twice"]),
         (
-            ["uniform", "--gc-preset", "gc-gd", "--victim", "fifo"],
-            ["--victim does not go with --gc-preset: a GC preset is a victim policy"],
+            ["uniform", "--scheme", "gc-gd", "--victim", "fifo"],
+            ["--victim does not go with --scheme: a scheme is a victim policy"],
         ),
         (["uniform", "--passes", "3"], ["unknown option '--passes'"]),
         (["uniform", "--save", "no/such/best.toml"], ["--save", "no such folder"]),

@@ -14,7 +14,7 @@ from flashgc.studies.tuning import space as spaces
 from flashgc.studies.tuning.space import Candidate, Range, Size, space
 
 SIZE = Size(1000, 64_000)
-NOTHING: dict[str, list[str]] = {"victim": [], "placement": [], "frontier": [], "gc_preset": []}
+NOTHING: dict[str, list[str]] = {"victim": [], "placement": [], "frontier": [], "scheme": []}
 
 
 def drawn(given: dict[str, list[str]], count: int) -> list[Candidate]:
@@ -27,7 +27,7 @@ def test_every_policy_and_every_preset_starts_with_its_defaults() -> None:
     plain = {one.victim.split(":")[0] for one in starts if one.origin == "default"}
     assert plain == {policy.name for policy in registry.policies()}
     pairs = {(one.victim, one.placement) for one in starts}
-    for preset in registry.gc_presets():
+    for preset in registry.schemes():
         victim = _core.written_out("victim", preset.victim)
         assert (victim, _core.written_out("placement", preset.placement)) in pairs
     assert {one.frontier for one in starts} == {"pool:low=2"}
@@ -93,7 +93,7 @@ def test_a_new_policy_is_searched_by_its_declaration_alone(monkeypatch: pytest.M
     given = {
         "placement": ["none"],
         "frontier": ["double"],
-        "gc_preset": [],
+        "scheme": [],
         "victim": ["brand-new"],
     }
     whole = space(given, SIZE, "double")
@@ -117,7 +117,7 @@ def test_a_spec_with_parameters_is_taken_as_it_is() -> None:
 
 
 def test_presets_alone_are_combined_with_frontiers() -> None:
-    some = drawn({"gc_preset": ["gc-gd"], "frontier": ["pool", "single"]}, 20)
+    some = drawn({"scheme": ["gc-gd"], "frontier": ["pool", "single"]}, 20)
     assert {one.victim for one in some} == {"greedy:ties=latest"}
     assert {one.frontier.split(":")[0] for one in some if one.frontier} == {"pool", "single"}
 

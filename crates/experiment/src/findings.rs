@@ -729,7 +729,7 @@ pub fn hints_without_effect() -> Finding {
         HINTS_WITHOUT_EFFECT,
         "the hints have no effect: neither the victim policy nor the placement uses them",
     )
-    .hint(format!("{} or zgc-cb", choice("gc_preset", "zgc-gd")))
+    .hint(format!("{} or zgc-cb", choice("scheme", "zgc-gd")))
 }
 
 /// Returns the finding on how a workload was read. `text` comes from its reader.

@@ -13,7 +13,7 @@ use flashgc_ftl::mapping::MappingInfo;
 use flashgc_ftl::placement::PlacementInfo;
 use flashgc_ftl::{
     Counters, Fill, Levelled, MapTraffic, Merges, StreamCounts, ZombieCounts, allocation_policies,
-    collectors, mappings, placement_policies, schemes, victim_policies,
+    couples, mappings, placement_policies, schemes, victim_policies,
 };
 use flashgc_host::{HintCounts, HostPages, HostWaits, hint_ways, page_caches, write_back_caches};
 use flashgc_timed::metrics::latency::{Figures, LatencyResult, SideLatency, TimeShare, TimeShares};
@@ -76,14 +76,14 @@ pub fn everything() -> Value {
         "placements": placement_policies().iter().map(placement).collect::<Vec<_>>(),
         "caches": documented!(write_back_caches()),
         "hints": summarised!(hint_ways()),
-        "gc_presets": collectors().iter().map(|info| json!({
+        "schemes": couples().iter().map(|info| json!({
             "name": info.name,
             "summary": info.summary,
             "victim": info.victim,
             "placement": info.placement,
         })).collect::<Vec<_>>(),
         "mappings": mappings().iter().map(mapping).collect::<Vec<_>>(),
-        "schemes": summarised!(schemes()),
+        "vm_schemes": summarised!(schemes()),
         "page_caches": documented!(page_caches()),
         "endurances": summarised!(endurance_laws()),
         "generators": documented!(generators()),

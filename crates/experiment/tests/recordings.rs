@@ -11,7 +11,7 @@ use flashgc_drive::source::{Source, TimedSource, TraceReplay};
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{RunConfig, TimedConfig, TraceConfig};
 use flashgc_experiment::simulate::{Control, simulate};
-use flashgc_ftl::{Fill, FtlError, PlacementSpec, Translation, collectors};
+use flashgc_ftl::{Fill, FtlError, PlacementSpec, Translation, couples};
 use flashgc_timed::{Loop, Settings, Silent, TimedDrive, Until};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Requests, TimedTrace};
@@ -123,7 +123,7 @@ fn one_by_one(config: &RunConfig, steps: &[Step]) -> Box<dyn Translation> {
 /// Returns the policies that use zombies, each with its placement.
 fn that_use_zombies() -> Vec<(&'static str, &'static str)> {
     let named = ["zgc-gd", "zgc-cb"];
-    let found = collectors().iter().filter(|one| named.contains(&one.name));
+    let found = couples().iter().filter(|one| named.contains(&one.name));
     found.map(|one| (one.victim, one.placement)).collect()
 }
 

@@ -519,21 +519,21 @@ const RELATIONS: &[Relation] = &[
         remedies: &[&[("requests", "10000000"), ("warmup", "1/3")]],
     },
     Relation {
-        given: &[("vm_page_cache", "64KiB"), ("scheme", "lda-gc5")],
-        said: "{!scheme} lda-gc5 does not go with {mapping=page}: it chooses among log blocks; hint: du-gc, \
+        given: &[("vm_page_cache", "64KiB"), ("vm_scheme", "lda-gc5")],
+        said: "{!vm_scheme} lda-gc5 does not go with {mapping=page}: it chooses among log blocks; hint: du-gc, \
                da-gc, ba-gc, lda-gc2 or lda-gc4; or {mapping=fast} or bast",
-        remedies: &[&[("scheme", "lda-gc4")], &[("mapping", "fast")]],
+        remedies: &[&[("vm_scheme", "lda-gc4")], &[("mapping", "fast")]],
     },
     Relation {
         given: &[
             ("vm_page_cache", "64KiB"),
-            ("scheme", "da-gc"),
+            ("vm_scheme", "da-gc"),
             ("mapping", "dftl:entries=64,per_page=16"),
             ("frontier", "pool"),
         ],
-        said: "{!scheme} da-gc needs collections that know what is in the host's memory, and those of this \
-               {mapping} do not; hint: {scheme=du-gc}, or {mapping=page}",
-        remedies: &[&[("scheme", "du-gc")], &[("mapping", "page")]],
+        said: "{!vm_scheme} da-gc needs collections that know what is in the host's memory, and those of this \
+               {mapping} do not; hint: {vm_scheme=du-gc}, or {mapping=page}",
+        remedies: &[&[("vm_scheme", "du-gc")], &[("mapping", "page")]],
     },
     Relation {
         given: &[("host_cache", "page-cache:size=64KiB"), ("request_size", "1KiB")],
@@ -609,7 +609,7 @@ fn value(key: &str) -> &'static str {
     let info = option(key);
     match key {
         "tenant" => "name=a; workload=uniform",
-        "gc_preset" => "zgc-gd",
+        "scheme" => "zgc-gd",
         "arbitration" => "high=1",
         _ if info.example.is_empty() => info.usual().unwrap_or("2"),
         _ => info.example,

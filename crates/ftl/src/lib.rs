@@ -64,7 +64,7 @@
 //! # What the host says
 //! - Hints are a mark in the map entry and a count a block (`store/zombies.rs`). With a map on
 //!   flash a hint uses the entry of its page. They are kept only where a policy or a placement asks
-//!   for them. `collector.rs` names the paper's combinations.
+//!   for them. `couples.rs` has pairs of both under one name.
 //! - Streams of writes (`streams.rs`) are kept if the workload names any: a byte a page for the
 //!   stream of its data, a byte for the stream of its next write, and the counts of every stream. A
 //!   drive names the stream of a page before it writes the page (`TakesStreams`); the placement
@@ -95,7 +95,7 @@ mod store;
 
 pub mod allocation;
 pub mod blocks;
-pub mod collector;
+pub mod couples;
 pub mod endurance;
 pub mod fill;
 pub mod frontier;
@@ -124,12 +124,12 @@ mod wear;
 pub use allocation::{Allocation, allocation_policies};
 pub use bad_blocks::BadBlocks;
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
-pub use collector::collectors;
 pub use copy_order::CopyOrder;
 pub use counters::{
     Counters, Levelled, MapTraffic, Merges, Packing, Skipped, StreamCounts, StreamTotals,
     ZombieCounts,
 };
+pub use couples::{Couple, couples};
 pub use endurance::{EndOfLife, Endurance, Law, Lifespan};
 pub use error::{FtlError, FtlErrorKind};
 pub use fill::Fill;

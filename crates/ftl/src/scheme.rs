@@ -230,7 +230,7 @@ impl Scheme {
         Err(SpecError::new(
             format!(
                 "{} {self} does not go with {}: it chooses among log blocks",
-                subject("scheme"),
+                subject("vm_scheme"),
                 choice("mapping", "page")
             ),
             format!(
@@ -249,10 +249,10 @@ impl Scheme {
         Err(SpecError::new(
             format!(
                 "{} {self} needs collections that know what is in the host's memory, and those of this {} do not",
-                subject("scheme"),
+                subject("vm_scheme"),
                 option("mapping")
             ),
-            format!("{}, or {}", choice("scheme", "du-gc"), choice("mapping", "page")),
+            format!("{}, or {}", choice("vm_scheme", "du-gc"), choice("mapping", "page")),
         ))
     }
 

@@ -4,7 +4,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Documented, Params, Spec};
 use flashgc_ftl::{
     Allocation, BlockTable, External, Fill, Frontier, FtlErrorKind, Geometry, Layer, Layout,
-    Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, collectors,
+    Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, couples,
     victim_policies,
 };
 
@@ -246,9 +246,9 @@ fn shapes_and_pages_out_of_range_are_refused() {
 }
 
 #[test]
-fn collectors_are_what_the_registries_know() {
-    for collector in collectors() {
-        VictimSpec::parse(collector.victim).unwrap();
-        assert!(!PlacementSpec::parse(collector.placement).unwrap().is_none());
+fn couples_are_what_the_registries_know() {
+    for couple in couples() {
+        VictimSpec::parse(couple.victim).unwrap();
+        assert!(!PlacementSpec::parse(couple.placement).unwrap().is_none());
     }
 }

@@ -70,7 +70,7 @@ mod _core {
     #[pymodule_export]
     use super::simulate::{checkpoint_config, ranking, simulate};
     #[pymodule_export]
-    use super::sources::{check, is_compressed_from, is_trace_of, written_out};
+    use super::sources::{check, is_compressed_from, is_trace_of, scheme_parts, written_out};
     #[pymodule_export]
     const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
     #[pymodule_export]

@@ -10,7 +10,7 @@ use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
 use flashgc_experiment::tenants::source::TenantsSource;
 use flashgc_experiment::tenants::specs;
-use flashgc_ftl::{Frontier, PlacementSpec, VictimSpec};
+use flashgc_ftl::{Couple, Frontier, PlacementSpec, VictimSpec};
 use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Arrivals, Requests, TimedTrace};
@@ -341,6 +341,13 @@ pub(crate) fn written_out(option: &str, text: &str) -> PyResult<String> {
         _ => Frontier::parse(text).map(|spec| spec.to_string()),
     };
     written.map_err(errors::config)
+}
+
+/// Returns name, victim policy, placement and frontier of a scheme; the last may be `None`.
+#[pyfunction]
+pub(crate) fn scheme_parts(text: &str) -> PyResult<(String, String, String, Option<String>)> {
+    let couple = Couple::parse(text).map_err(errors::config)?;
+    Ok((couple.name, couple.victim, couple.placement, couple.frontier))
 }
 
 impl Watch<'_> {

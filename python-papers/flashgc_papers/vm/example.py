@@ -40,7 +40,7 @@ def example(trace: str, scheme: str) -> Simulation:
         mapping="fast:log_blocks=2,sequential=0,victim=rr,log_only=yes",
         vm_page_cache=f"{CACHED[trace] * PAGE}B",
         page_policy="lru:parts=2",
-        scheme=SCHEMES[scheme],
+        vm_scheme=SCHEMES[scheme],
         page_size=f"{PAGE}B",
         pages_per_block=4,
         spare="60%",

@@ -37,7 +37,7 @@ def compare(
 
     Every combination runs 5 times, unless --runs says otherwise. Run i of each combination sees the
     same writes, so the differences are paired. A combination that cannot run is listed with the
-    reason. Without --victim or --gc-preset, the command compares every built-in policy, and the
+    reason. Without --victim or --scheme, the command compares every built-in policy, and the
     usual placements with cost-benefit on a pool frontier, unless you compare mappings or schemes.
     With --vm-page-cache, the combination with the least time on flash
     wins.
@@ -59,7 +59,7 @@ def compare(
     Examples:
       flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
       flashgc compare --victim greedy --frontier single --frontier double
-      flashgc compare --frontier pool --gc-preset gc-gd --gc-preset zgc-gd
+      flashgc compare --frontier pool --scheme gc-gd --scheme zgc-gd
       flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
       flashgc compare --victim greedy --victim python:mine.py:pick
       flashgc compare --mapping page --mapping fast --mapping bast
@@ -83,8 +83,8 @@ def compare(
     given = asked(experiments[0] if experiments else None, typed)
     gc = given.values.setdefault("gc", {})
     placed = None
-    if isinstance(gc, dict) and "gc_preset" not in gc:
-        varied = isinstance(gc.get("mapping"), list) or "scheme" in given.values.get("swap", {})
+    if isinstance(gc, dict) and "scheme" not in gc:
+        varied = isinstance(gc.get("mapping"), list) or "vm_scheme" in given.values.get("swap", {})
         if not varied and "victim" not in gc:
             gc["victim"] = [policy.name for policy in policies()]
             placed = _placements(given) if _may_place(given) else None
@@ -131,7 +131,7 @@ def _give(
     )
 
 
-#: GC presets whose placement needs no information from the host.
+#: Schemes whose placement needs no information from the host.
 PLACED = (
     "gc-cb", "sepbit-cb", "multilog-cb", "fadac-cb", "warcip-cb", "intervals-cb", "gdt-cb",
     "sfs-cb",
@@ -155,5 +155,5 @@ def _placements(given: Given) -> Given:
     is_timed = given.values.get("drive", {}).get("kind") == "timed"
     if not is_timed:
         gc["frontier"] = pooled or ["pool:low=2"]
-    values = {**given.values, "gc": {**gc, "gc_preset": list(PLACED)}}
+    values = {**given.values, "gc": {**gc, "scheme": list(PLACED)}}
     return dataclasses.replace(given, values=values)

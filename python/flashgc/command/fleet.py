@@ -60,7 +60,7 @@ def fleet(
     from flashgc.command.show.fleet import show_fleet
 
     given = asked(None, typed)
-    if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
+    if not given.values.get("gc", {}).keys() & {"victim", "scheme"}:
         given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
     with at_once(), Bars(quiet=output.quiet) as bars:
         fleet = fleet_with(

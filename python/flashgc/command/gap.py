@@ -14,19 +14,19 @@ from flashgc.command.options import (
     workload,
 )
 from flashgc.command.output import Output
-from flashgc.studies.gaps.couples import USUAL
+from flashgc.studies.gaps.online import USUAL
 from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
 
 #: The default folder for finished simulations.
 FOLDER = "flashgc-gap"
 
 
-def _couples() -> tuple[str, ...]:
-    from flashgc.registry import gc_presets, policies
+def _schemes() -> tuple[str, ...]:
+    from flashgc.registry import policies, schemes
 
     names = (
         *USUAL,
-        *(gc_preset.name for gc_preset in gc_presets()),
+        *(scheme.name for scheme in schemes()),
         *(policy.name for policy in policies()),
     )
     return tuple(dict.fromkeys(names))
@@ -35,7 +35,7 @@ def _couples() -> tuple[str, ...]:
 @command(
     cls=GroupedCommand,
     constants={"USUAL": "; ".join(USUAL), "SIGMAS": ",".join(f"{sigma:g}" for sigma in SIGMAS)},
-    couples=_couples,
+    schemes=_schemes,
     errors=ERRORS,
 )
 @workload
@@ -44,7 +44,7 @@ def _couples() -> tuple[str, ...]:
 def gap(
     workload: str | None,
     by_option: str | None,
-    couples: tuple[str, ...],
+    schemes: tuple[str, ...],
     output: Output,
     **typed: Any,
 ) -> int:
@@ -56,8 +56,8 @@ def gap(
     not a lower bound.
 
     Options:
-      --couples COUPLE
-          A victim policy, optionally with + and a placement, or a GC preset. Repeat for several;
+      --schemes SCHEME
+          A victim policy, optionally with + and a placement, or a scheme. Repeat for several;
           greedy always runs. [default: {USUAL}]
       --classes N
           Classes of remaining life for clairvoyance and predictors. [default: 16]
@@ -79,7 +79,7 @@ def gap(
     Examples:
       flashgc gap TRACE.csv.zst --spare 7%
       flashgc gap hotcold:f=0.1,r=0.9 --blocks 1000 --pages-per-block 64
-      flashgc gap zipf --couples sepbit-cb --couples "fifo + dac:regions=8"
+      flashgc gap zipf --schemes sepbit-cb --schemes "fifo + dac:regions=8"
       flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
       flashgc gap uniform --blocks 200 --classes 8
 
@@ -96,7 +96,7 @@ def gap(
     _ctrl_c.release()
     given, own = of_one_workload(workload, by_option, typed)
     with Bar(quiet=output.quiet) as bar:
-        gap = compared(given, couples=couples or None, progress=bar.show, **own)
+        gap = compared(given, schemes=schemes or None, progress=bar.show, **own)
     output.give(gap, show_gap)
     output.warn(gap.findings, but=RULES)
     code = code_of(gap.interrupted, quiet=output.quiet)

@@ -13,6 +13,7 @@ import click
 
 from flashgc._core import ConfigError, tenant_texts
 from flashgc._origins import Given
+from flashgc._schemes import with_schemes
 from flashgc.command import output
 from flashgc.command.common import F, complete, with_options
 from flashgc.command.declaring import adds
@@ -56,7 +57,7 @@ def of_one_workload(
     """
     workload, place = _workload(given, by_option)
     own = own_of(typed)
-    experiment = asked(None, {**typed, "workload__source": workload})
+    experiment = asked(None, {**typed, "workload__source": workload}, loads=False)
     experiment.places["workload.source"] = place
     return experiment, own
 
@@ -261,10 +262,12 @@ def asked(
     typed: dict[str, Any],
     *,
     may_load: Callable[[PolicyRows], None] | None = None,
+    loads: bool = True,
 ) -> Given:
     """Merge an experiment file and typed options; options take precedence.
 
-    ``may_load`` may refuse policies in Python before any of them is loaded.
+    ``may_load`` may refuse policies in Python before any of them is loaded. A study that loads them
+    itself, as parameters with ranges need it, gives ``loads`` as false.
     """
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -296,10 +299,12 @@ def asked(
         # apply.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
+    values, places = with_schemes(values, places)
     given = values
     if (texts := tenant_texts(values, places)) is not None:
         given = {name: keys for name, keys in values.items() if name != "tenant"}
         given["workload"] = {**values.get("workload", {}), "tenant": texts}
     if may_load is not None:
         may_load(python_policies(values.get("gc"), places))
-    return Given(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))
+    python = load_policies(values.get("gc"), places) if loads else {}
+    return Given(given, {**FLAGS, **places}, python)

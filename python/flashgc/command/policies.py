@@ -16,19 +16,19 @@ from flashgc.registry import Entry
 from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
 #: For each kind of thing that can be chosen, by its key in the JSON document: the word for one of
-#: them, and the title of their table. GC presets have neither: their table is another.
+#: them, and the title of their table. Schemes have neither: their table is another.
 KINDS = {
     "policies": ("victim policy", "Victim policies (--victim)"),
     "frontiers": ("write frontier", "Write frontiers (--frontier)"),
     "allocations": ("block allocation", "Block allocations (--allocation)"),
     "wear_levellings": ("wear levelling", "Wear levelling (--wear-levelling)"),
     "placements": ("placement", "Placements (--placement)"),
-    "gc_presets": ("", ""),
+    "schemes": ("", ""),
     "caches": ("host cache", "Caches of a host (--host-cache)"),
     "hints": ("way of hinting", "Ways of hinting (--hints)"),
     "mappings": ("mapping", "Mappings (--mapping)"),
     "page_caches": ("page policy", "Page caches (--page-policy)"),
-    "schemes": ("scheme", "Collections beside a page cache (--scheme)"),
+    "vm_schemes": ("scheme", "Collections beside a page cache (--vm-scheme)"),
     "endurances": ("endurance", "Endurance (--endurance)"),
     "generators": ("workload", "Workload generators (--workload)"),
     "request_generators": ("workload", "Generators of requests (--workload, with --drive timed)"),
@@ -100,10 +100,10 @@ def listing() -> None:
             listing.add_row(own_usage(entry), entry.summary.replace("`", ""))
         show(out, listing)
     out.print()
-    out.print("GC presets (--gc-preset)", style="bold cyan")
+    out.print("Schemes (--scheme)", style="bold cyan")
     listing = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
-    for preset in registry.gc_presets():
-        listing.add_row(preset.name, preset.victim, preset.placement)
+    for scheme in registry.schemes():
+        listing.add_row(scheme.name, *scheme.specs)
     show(out, listing)
     out.print()
     own = ", ".join(

@@ -62,7 +62,7 @@ def tune(
 ) -> int:
     """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
 
-    WORKLOAD is a generator or a trace. The search starts with every policy and GC preset at its
+    WORKLOAD is a generator or a trace. The search starts with every policy and scheme at its
     defaults, and with configurations drawn at random. From each rung, the best third goes on to
     longer runs on the same writes. The ranking says which differences are within noise. The best
     few are checked on writes that the search has not seen.

@@ -60,7 +60,7 @@ class Device(Faulty):
 
         ``options`` are the keys of an experiment that make a drive: ``blocks`` or ``capacity``
         (the physical size, ``"8GiB"``), ``pages_per_block``, ``spare``, ``victim``, ``placement``,
-        ``gc_preset``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``,
+        ``scheme``, ``allocation``, ``wear_levelling``, ``endurance``, ``frontier``, ``seed``,
         ``streams`` (a file with the streams of writes by address).
         ``durability`` is the event that flushed data survive: ``"power"``, ``"process"`` or
         ``"none"``.

@@ -12,7 +12,7 @@ from flashgc._core import ConfigError
 from flashgc.device.execution import Executed
 from flashgc.device.options_of import options_of, past_of
 from flashgc.device.scratch import scratch
-from flashgc.registry import gc_presets, policies
+from flashgc.registry import policies, schemes
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Replay:
     """The result of a replay with one policy, on the same past and recording (with mkfs)."""
 
     policy: str
-    #: The placement: that of the served drive, or that of a GC preset.
+    #: The placement: that of the served drive, or that of a scheme.
     placement: str
     write_amplification: float
     host_pages: int
@@ -44,7 +44,7 @@ class Replayed:
 
 
 def wanted(text: str | None) -> list[str]:
-    """The policies in a list: victim policies with parameters, or GC presets.
+    """The policies in a list: victim policies with parameters, or schemes.
 
     >>> wanted("greedy,d-choices:d=10,c=1,zgc-gd")
     ['greedy', 'd-choices:d=10,c=1', 'zgc-gd']
@@ -58,7 +58,7 @@ def wanted(text: str | None) -> list[str]:
             names[-1] += f",{part}"
         else:
             names.append(part.strip())
-    known = {policy.name for policy in policies()} | {preset.name for preset in gc_presets()}
+    known = {policy.name for policy in policies()} | {preset.name for preset in schemes()}
     for name in names:
         if name.split(":")[0] not in known:
             from flashgc._core import suggest
@@ -84,7 +84,7 @@ def replayed(
 ) -> Replayed:
     """Replay the recording of a drive on simulated drives, one for each policy.
 
-    A victim policy is replayed with the placement and the streams of the served drive. A GC preset
+    A victim policy is replayed with the placement and the streams of the served drive. A scheme
     has its own placement. The policies of the served drive are replayed too, and must reproduce the
     drive's counts.
     """
@@ -93,7 +93,7 @@ def replayed(
     from flashgc.simulation import run
     from flashgc.terminal.progress import Bar
 
-    presets = {preset.name for preset in gc_presets()}
+    presets = {preset.name for preset in schemes()}
     common = options_of(done.drive, done.stat["counters"]["host_pages_written"])
     policies = {key: common[key] for key in ("victim", "placement")}
     own: dict[str, Any] = {
@@ -106,7 +106,7 @@ def replayed(
             own[key] = files.load(text, f"the {key} of the drive")
     # For each row: its name, its policies, and true if they are those of the served drive.
     rows = [
-        (name, {"gc_preset": name} if name in presets else {**own, "victim": name}, False)
+        (name, {"scheme": name} if name in presets else {**own, "victim": name}, False)
         for name in names
     ]
     ranking: list[Replay] = []

@@ -19,7 +19,7 @@ from flashgc.plot.look import COLOURS, Medium, drawing, new_figure
 from flashgc.plot.scales import ticks
 from flashgc.plot.series import Series, check_mapping, literal
 from flashgc.registry import brief
-from flashgc.results import Comparison, Result
+from flashgc.results import Comparison, Result, varied
 from flashgc.units import format_share, many
 
 
@@ -172,8 +172,8 @@ def _beside(
 
 #: Texts for each part of a configuration that may differ between rows, in the order of a name.
 _NAMES: dict[str, Callable[[Any], str]] = {
-    "policy": brief,
-    "scheme": lambda scheme: scheme or "none",
+    "called": brief,
+    "vm_scheme": lambda scheme: scheme or "none",
     "preemption": str,
     "frontier": lambda frontier: "" if frontier == "none" else brief(frontier),
     "allocation": str,
@@ -187,8 +187,9 @@ _NAMES: dict[str, Callable[[Any], str]] = {
 def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     """The name of each result's row: its policy, and other parts that differ between rows."""
     several = {path for path in _NAMES if len({attrgetter(path)(result) for result in results}) > 1}
-    if not several & {"preemption", "scheme"}:
-        several.add("policy")
+    several -= {"frontier", "placement"} - {*varied.differing(results)}
+    if not several & {"preemption", "vm_scheme"}:
+        several.add("called")
     if not with_spare:
         several.discard("config.spare_factor")
     parts = [(attrgetter(path), words) for path, words in _NAMES.items() if path in several]
@@ -201,8 +202,8 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
 def _run_in_words(result: Result) -> str:
     """Return a description of a run: policy, workload, frontier and scheme."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
-    scheme = "" if result.scheme is None else f", {result.scheme}"
-    return f"{brief(result.policy)} on {result.workload}{frontier}{scheme}"
+    scheme = "" if result.vm_scheme is None else f", {result.vm_scheme}"
+    return f"{brief(result.called)} on {result.workload}{frontier}{scheme}"
 
 
 def model_beside_simulation(

@@ -132,7 +132,7 @@ class Comparison(Document):
             for rank, name in zip(self.ranking, names, strict=True)
         ]
         rows += [
-            {"name": result.policy, **_parts(result), "doubts": "nothing was measured"}
+            {"name": result.called, **_parts(result), "doubts": "nothing was measured"}
             for result in self.unmeasured
         ]
         return rows
@@ -151,12 +151,12 @@ class Comparison(Document):
         if not self.ranking:
             return Shown(f"{several}, nothing was measured", [], notes=self._notes())
         best = self.best
-        line = f"{several} on {short(best.workload)}, best {brief(best.policy)}: {best.headline}"
+        line = f"{several} on {short(best.workload)}, best {brief(best.called)}: {best.headline}"
         parts = varied.differing(self.results)
         timed = best.timing is not None
         columns = [
             Column("", is_figure=True),
-            Column("policy"),
+            Column("scheme" if varied.have_schemes(self.results) else "policy"),
             *(Column(_HEADINGS.get(part, part)) for part in parts),
             *([Column("mean", is_figure=True), Column("99.9%", is_figure=True)] if timed else []),
             Column("write amplification", is_figure=True),
@@ -165,7 +165,7 @@ class Comparison(Document):
         rows = [
             [
                 str(rank.place),
-                brief(rank.result.policy),
+                brief(rank.result.called),
                 *(varied.PARTS[part](rank.result) for part in parts),
                 *(_times(rank.result) if timed else []),
                 figure(rank.result.write_amplification, rank.result.write_amplification_ci95),
@@ -178,7 +178,7 @@ class Comparison(Document):
     def _notes(self) -> list[str]:
         from flashgc.registry import brief
 
-        notes = [f"nothing was measured: {brief(result.policy)}" for result in self.unmeasured]
+        notes = [f"nothing was measured: {brief(result.called)}" for result in self.unmeasured]
         notes += [
             f"left out: {short(left_out.name)}: {left_out.reason}" for left_out in self.left_out
         ]
@@ -195,6 +195,7 @@ def _parts(result: Result) -> dict[str, Scalar]:
     return {
         "workload": result.workload,
         "mapping": result.mapping,
+        **({} if result.config.scheme is None else {"scheme": result.config.scheme}),
         "victim": result.config.victim,
         "placement": result.placement,
         "frontier": result.frontier,

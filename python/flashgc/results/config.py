@@ -131,6 +131,9 @@ class Config:
     #: True if the size of the drive and the pages per block were not given, but chosen for the
     #: pages of a trace.
     fitted: bool
+    #: The name of the scheme of which victim policy, placement and perhaps frontier are parts;
+    #: ``None`` if they were given one by one.
+    scheme: str | None = None
     #: The spare factor for collections, without the blocks that stay erased.
     effective_spare: float | None = None
     #: The capacity in bytes that was asked for, if whole blocks have fewer bytes; else ``None``.

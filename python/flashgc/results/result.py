@@ -110,9 +110,14 @@ class Result(Document, run.Result):
         return self.config.mapping
 
     @property
-    def scheme(self) -> str | None:
+    def vm_scheme(self) -> str | None:
         """The scheme by which collections treat pages in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
+
+    @property
+    def called(self) -> str:
+        """The name of the scheme, or else the policy."""
+        return self.config.scheme or self.policy
 
     @property
     def policy(self) -> str:
@@ -173,10 +178,11 @@ class Result(Document, run.Result):
 
     def _shown(self) -> Shown:
         config = self.config
-        names = f"{short(self.policy)} on {short(self.workload)}"
+        names = f"{short(self.called)} on {short(self.workload)}"
         line = f"{names}: {self.headline}, {runs(len(self.run_values))}"
         rows = [
             ("workload", short(self.workload)),
+            *(() if config.scheme is None else (("scheme", short(config.scheme)),)),
             ("policy", short(self.policy)),
             (
                 "drive",

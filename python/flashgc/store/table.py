@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 #: Objects that rows can be read from.
-Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Row]"
+Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Mapping[str, Any]]"
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,

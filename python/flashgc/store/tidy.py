@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from flashgc import _core
-from flashgc._core import ConfigError
+from flashgc._core import ConfigError, scheme_parts
 from flashgc.options import OPTIONS, PATHS, Option, find, known
 from flashgc.results import findings
 from flashgc.results.figures import figures_of
@@ -120,6 +120,8 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
     if name == "source":
         return "workload", value
     kind = find(name).kind if known(name) else "text"
+    if name == "scheme" and isinstance(value, str):
+        return name, _scheme(value)
     if isinstance(value, list):
         return name, " | ".join(map(str, value))
     if kind == "share":
@@ -129,6 +131,18 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
     if kind == "count":
         return name, _number(parse_count, value)
     return name, value
+
+
+def _scheme(value: str) -> str:
+    """The name of a scheme, from its text or from its name.
+
+    >>> _scheme("EDT (ours) = greedy"), _scheme("EDT (ours)"), _scheme("greedy  +sepbit")
+    ('EDT (ours)', 'EDT (ours)', 'greedy + sepbit')
+    """
+    try:
+        return scheme_parts(value)[0]
+    except ConfigError:
+        return value  # A name with blanks, which is no text of a scheme.
 
 
 def _number(parse: Callable[[str], int], value: Any) -> Any:

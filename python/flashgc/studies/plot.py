@@ -55,14 +55,14 @@ def gap(outcome: Gap, *, title: str | None = None) -> Figure:
     """Draw the rows of :func:`flashgc.gap`, from online schemes to clairvoyance.
 
     A point is a write amplification with its 95% interval. The dashed line is the best online
-    couple, and the solid line the lower bound. The default ``title`` is the workload; an empty one
+    scheme, and the solid line the lower bound. The default ``title`` is the workload; an empty one
     means none.
 
     Raises :class:`flashgc.ConfigError` if nothing was measured.
 
     >>> import flashgc
     >>> outcome = flashgc.gap("uniform", blocks=200, pages_per_block=16, spare=0.2, writes="2x",
-    ...                     runs=2, couples=["fifo"], sigma=[1])
+    ...                     runs=2, schemes=["fifo"], sigma=[1])
     >>> [tick.get_text() for tick in gap(outcome).axes[0].get_yticklabels()][-2:]
     ['predictor, sigma 1', 'clairvoyance']
     """

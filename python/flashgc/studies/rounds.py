@@ -12,6 +12,7 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
+from flashgc.policy_files import KEYS, Files, is_written
 from flashgc.progress import Show
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Study
@@ -66,6 +67,8 @@ class Rounds(Study):
         self.unkept: OSError | None = None
         #: Pages programmed by the earlier calls of the engine.
         self._programs = 0
+        #: The files of policies in Python, each loaded once.
+        self._files = Files()
 
     @property
     def stopped(self) -> bool:
@@ -159,6 +162,7 @@ class Rounds(Study):
             on_result=keep,
             leave_out=leave_out,
             places=self._places,
+            policies=self._in_python(configs),
         )
         self._programs += control.programs
         reasons = {entry["index"]: entry["reason"] for entry in simulated.left_out}
@@ -167,6 +171,20 @@ class Rounds(Study):
             self.done += missing[keys[index]].cost
         if control.cancelled and not self.late:
             self.interrupted = True
+
+    def _in_python(
+        self, configs: Sequence[Mapping[str, Any]]
+    ) -> dict[int, dict[str, tuple[str, object]]]:
+        """The policies in Python that configurations name; each run makes its own objects."""
+        loaded = {
+            index: {
+                key: (config[key], self._files.load(config[key], key))
+                for key in KEYS
+                if is_written(config.get(key))
+            }
+            for index, config in enumerate(configs)
+        }
+        return {index: policies for index, policies in loaded.items() if policies}
 
     def _keep(self, key: str, entry: Wanted, result: dict[str, Any]) -> None:
         if result["interrupted"]:

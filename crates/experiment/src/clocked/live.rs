@@ -69,7 +69,7 @@ pub fn live(
             subject("victim"),
             resolved.config.victim
         );
-        return refused(message, &format!("a drive made with {}", choice("gc_preset", "zgc-gd")));
+        return refused(message, &format!("a drive made with {}", choice("scheme", "zgc-gd")));
     }
     let below = layer(&resolved, timed, 0)?;
     let mut live = Live::new(timed.settings.clone(), below, streams).map_err(FtlError::from)?;

@@ -6,7 +6,7 @@ use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::without_endurance;
 use flashgc_drive::{passes, settling, source};
-use flashgc_ftl::{Mapping, collectors};
+use flashgc_ftl::{Couple, Mapping};
 use flashgc_workload::generate::GeneratorSpec;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -21,6 +21,10 @@ use crate::tenants::specs as tenant_specs;
 /// use them, and the spare factor. Each other option with several values is combined with every
 /// mapping.
 const OF_MAPPINGS: [&str; 5] = ["mapping", "victim", "frontier", "placement", "spare"];
+
+/// The frontier of schemes that name none: placements need it, and schemes that are compared have
+/// the same.
+const OF_SCHEMES: &str = "pool";
 
 /// The options that give the length of a run.
 const LENGTHS: [&str; 4] = ["writes", "collections", "requests", "passes"];
@@ -372,7 +376,7 @@ impl Experiment {
             fields.set("victim", victim);
             fields
         };
-        let mut choices = self.presets(two)?;
+        let mut choices = self.schemes()?;
         if choices.is_empty() {
             for placement in self.texts("placement") {
                 choices.extend(self.texts("victim").iter().map(|victim| two(&placement, victim)));
@@ -397,20 +401,60 @@ impl Experiment {
         Ok(fields)
     }
 
-    /// Returns the placement and the victim policy of each preset in the experiment.
-    fn presets(&self, two: impl Fn(&str, &str) -> Fields) -> Result<Vec<Fields>, SpecError> {
-        if !self.has("gc_preset") {
-            return Ok(Vec::new());
+    /// Returns the parts of each scheme in the experiment, with its name.
+    fn schemes(&self) -> Result<Vec<Fields>, SpecError> {
+        let option = declared("scheme");
+        let Some(value) = self.given.get(option.key) else { return Ok(Vec::new()) };
+        let (path, mut couples) = (option.path(), Vec::<Couple>::new());
+        let mut choices = Vec::new();
+        for (index, text) in value.several().iter().map(Value::typed).enumerate() {
+            let place = self.places.element(&path, index);
+            let couple = Couple::parse(&text).map_err(|error| placed(place, option.key, error))?;
+            if let Some(twin) = couples.iter().find(|other| other.name == couple.name) {
+                let message = match *twin == couple {
+                    true => format!("'{}' is given twice", couple.name),
+                    false => format!("two schemes have the name '{}'", couple.name),
+                };
+                return Err(fault(place, message, "give each a name of its own"));
+            }
+            let mut fields = Fields::default();
+            fields.set("placement", couple.placement.clone());
+            fields.set("victim", couple.victim.clone());
+            if let Some(frontier) = &couple.frontier {
+                self.check_frontier_of(&couple)
+                    .map_err(|error| placed(place, option.key, error))?;
+                fields.set("frontier", frontier.clone());
+            } else if !self.has("frontier") && !self.is_timed() {
+                fields.set("frontier", OF_SCHEMES);
+            }
+            fields.set("scheme", couple.name.clone());
+            choices.push(fields);
+            couples.push(couple);
         }
-        let named = |name: &String| collectors().iter().find(|preset| preset.name == name);
-        let presets = self.texts("gc_preset");
-        Ok(presets.iter().filter_map(named).map(|it| two(it.placement, it.victim)).collect())
+        Ok(choices)
+    }
+
+    /// Refuses a frontier of a scheme if the drive has another one.
+    fn check_frontier_of(&self, couple: &Couple) -> Result<(), SpecError> {
+        if self.is_timed() {
+            let message = format!(
+                "'{}' names a frontier, and the planes of a timed drive always have a pool",
+                couple.name
+            );
+            return Err(SpecError::new(message, "leave the frontier out"));
+        }
+        if self.has("frontier") {
+            let message =
+                format!("'{}' names a frontier, and so does {}", couple.name, subject("frontier"));
+            return Err(SpecError::new(message, "give one of the two"));
+        }
+        Ok(())
     }
 
     /// Refuses options that a mapping which chooses its own blocks does not use.
     fn refuse_victims(&self, mapping: &str) -> Result<(), SpecError> {
         let name = mapping.split(':').next().unwrap_or_default();
-        for key in ["victim", "frontier", "placement", "gc_preset"] {
+        for key in ["victim", "frontier", "placement", "scheme"] {
             let texts = self.texts(key);
             // The API's functions pass the default if the user gives nothing.
             let is_usual = texts.len() == 1 && Some(texts[0].as_str()) == declared(key).usual();
@@ -459,7 +503,7 @@ impl Experiment {
         let each = [
             vec![common],
             one_each(page_policy.field, self.texts(page_policy.key)),
-            one_each("scheme", self.texts("scheme")),
+            one_each("scheme", self.texts("vm_scheme")),
         ];
         Ok(product(&each).into_iter().map(|swap| field("swap", Some(swap))).collect())
     }

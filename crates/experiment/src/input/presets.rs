@@ -39,11 +39,13 @@ pub(super) fn with_device(
     Ok(Value::Table(sections))
 }
 
-/// Returns `true` if `given` has the option called `key` or an alternative to it.
+/// Returns `true` if `given` has the option called `key` or an alternative to it. A scheme is one to
+/// the policies that it has.
 fn is_given(key: &str, given: &[(String, Value)]) -> bool {
     let has = |key: &str| given.iter().any(|(known, _)| known == key);
     let same = ALTERNATIVES.iter().filter(|(keys, _)| keys.contains(&key));
-    has(key) || same.flat_map(|(keys, _)| keys.iter()).any(|other| has(other))
+    let in_scheme = ["victim", "placement"].contains(&key) && has("scheme");
+    has(key) || in_scheme || same.flat_map(|(keys, _)| keys.iter()).any(|other| has(other))
 }
 
 #[cfg(test)]
@@ -76,6 +78,13 @@ mod tests {
         assert_eq!(values.get("gc").unwrap().get("gc_low"), Some(&Value::Text("5%".into())));
         let values = preset("tlc", &[("capacity", Value::Text("1GiB".into()))]).unwrap();
         assert_eq!(values.get("drive").unwrap().get("blocks"), None);
+        let scheme = [("scheme", Value::Text("gc-gd".into()))];
+        let greedy = [("victim", Value::Text("greedy".into()))];
+        let devices = table(&[("tlc", table(&[("gc", table(&greedy))]))]);
+        let drive = table(&[("device", Value::Text("tlc".into()))]);
+        let given = table(&[("drive", drive), ("gc", table(&scheme))]);
+        let values = with_device(&given, &Places::default(), &devices).unwrap();
+        assert_eq!(values.get("gc"), Some(&table(&scheme)));
         assert_eq!(
             preset("tcl", &[]).unwrap_err().to_string(),
             "device: unknown device 'tcl'; hint: did you mean 'tlc'?"

@@ -78,8 +78,8 @@ pub static EXCLUDED: &[Excluded] = &[
     excluded("flush_every", "vm_page_cache", NO_FLUSHES, ""),
     excluded("writes", "vm_page_cache", REFERENCES, "give {requests}, or {passes} of a trace"),
     excluded("collections", "vm_page_cache", REFERENCES, "give {requests}, or {passes} of a trace"),
-    excluded("victim", "gc_preset", PRESET, ""),
-    excluded("placement", "gc_preset", PRESET, ""),
+    excluded("victim", "scheme", PRESET, ""),
+    excluded("placement", "scheme", PRESET, ""),
     excluded("source", "tenant", OF_TENANTS, "write workload= in each tenant"),
     excluded("arrivals", "tenant", OF_TENANTS, "write arrivals= in each tenant"),
     excluded("request_size", "tenant", OF_TENANTS, "write request_size= in each tenant"),
@@ -97,7 +97,7 @@ pub(crate) const NO_STREAMS: &str =
 
 const NO_FLUSHES: &str = "a cache takes no flush commands";
 const REFERENCES: &str = "the run of a program is as long as its references to memory";
-const PRESET: &str = "a GC preset is a victim policy and a placement";
+const PRESET: &str = "a scheme is a victim policy and a placement";
 const OF_TENANTS: &str = "each tenant has its own";
 
 /// Declares, from one text, a struct that the engine reads and the options that fill it.

@@ -1,12 +1,13 @@
 //! The options of every drive: its shape, its collections, its host, and the length of the runs.
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::spec::SpecError;
+use flashgc_base::spec::{SpecError, suggest};
 use flashgc_drive::extent::{Length, Plan, Warmup};
 use flashgc_drive::source;
 use flashgc_ftl::{
-    Allocation, BadBlocks, CopyOrder, EndOfLife, Endurance, Fill, Frontier, Levelling, Mapping,
-    Members, PageBuffer, PlacementSpec, Scheme, SecondPass, VictimSpec, collectors,
+    Allocation, BadBlocks, CopyOrder, Couple, EndOfLife, Endurance, Fill, Frontier, Levelling,
+    Mapping, Members, PageBuffer, PlacementSpec, Scheme, SecondPass, VictimSpec, couples,
+    victim_policies,
 };
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
@@ -150,6 +151,9 @@ super::holder! {
              choose their victims themselves, so they take no victim policy and no write frontier.",
             gc(Kind::Spec).unstored("its map of pages is in memory, and in the journal of its file").example("fast:log_blocks=32").several().listed("mappings")
                 .checked(|_, text| Mapping::parse(text).map(drop));
+        /// The name of the scheme that victim policy, placement and perhaps frontier are from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scheme: Option<String> = None;
         victim: String => "d-choices:d=10",
             "Victim policy, which picks the block to collect: greedy, d-choices:d=10,c=1, \
              python:FILE.py:NAME and others; see flashgc policies.",
@@ -626,7 +630,7 @@ super::holder! {
         scheme: String => "du-gc",
             "Scheme that decides what collections do with valid pages that are also in memory: \
              {words}.",
-            swap(Kind::Spec).example("lda-gc5").several().listed("schemes")
+            swap(Kind::Spec).key("vm_scheme").example("lda-gc5").several().listed("vm_schemes")
                 .counting("leave it out", MEMORY)
                 .only_with(&["vm_page_cache"], "4MiB",
                     "it asks which pages are in the memory of the host")
@@ -702,10 +706,12 @@ static LAST: &[OptionInfo] = &[
         "",
         "Over-provisioning (N - U)/U, instead of {spare}.",
     ),
-    gc(Kind::Word).stored().example("zgc-gd").several().words(gc_presets).named(
-        "gc_preset",
+    gc(Kind::Spec).stored().example("zgc-gd").several().listed("schemes").checked(check_scheme).named(
+        "scheme",
         "",
-        "Victim policy and placement under one name, instead of {victim} and {placement}: {words}.",
+        "Victim policy and placement, instead of {victim} and {placement}: {words}; or both in words, \
+         cost-benefit + sepbit, perhaps with a name and a frontier, mine = greedy + dac + single. \
+         The usual frontier is then pool.",
     ),
     run(Kind::Count).range(0, 4096).named(
         "jobs",
@@ -714,9 +720,26 @@ static LAST: &[OptionInfo] = &[
     ),
 ];
 
-fn gc_presets() -> Vec<&'static str> {
-    collectors().iter().map(|preset| preset.name).collect()
+/// Checks a couple, except for parts in Python, which only those know who load them.
+fn check_scheme(_: &str, text: &str) -> Result<(), SpecError> {
+    let couple = Couple::parse(text)?;
+    if !couple.victim.starts_with(PYTHON) {
+        let name = couple.victim.split(':').next().unwrap_or_default();
+        if !victim_policies().iter().any(|info| info.name == name) {
+            let known = couples().iter().map(|info| info.name);
+            let hint = suggest(name, known.chain(victim_policies().iter().map(|info| info.name)));
+            return Err(SpecError::new(format!("unknown scheme or victim policy '{name}'"), hint));
+        }
+        VictimSpec::parse(&couple.victim)?;
+    }
+    if !couple.placement.starts_with(PYTHON) {
+        PlacementSpec::parse(&couple.placement)?;
+    }
+    couple.frontier.map_or(Ok(()), |frontier| Frontier::parse(&frontier).map(drop))
 }
+
+/// The begin of the text of a policy in Python.
+const PYTHON: &str = "python:";
 
 fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
     // Only the text itself is checked, so any size of the drive will do.

@@ -223,13 +223,13 @@ impl<P: VictimPolicy> SharesMemory for PageMap<P> {
             !scheme.is_unaware() && sorts,
             format!(
                 "{}, or {} and a {} that uses no hints",
-                choice("scheme", "du-gc"),
+                choice("vm_scheme", "du-gc"),
                 choice("placement", "none"),
                 option("victim")
             ),
             "{} {scheme} does not go with {} or hints: the pages that it leaves to memory are in \
              no class",
-            subject("scheme"),
+            subject("vm_scheme"),
             option("placement")
         );
         let duplicates = Duplicates::default();

@@ -38,7 +38,7 @@ def create(
 
     Examples:
       flashgc device create drive.flash --capacity 8GiB --spare 7% --victim greedy
-      flashgc device create drive.flash --gc-preset zgc-gd --durability power
+      flashgc device create drive.flash --scheme zgc-gd --durability power
       flashgc device create aged.flash --capacity 4GiB --fill 72% --aged uniform
 
     The file is sparse: it takes room on the disk only as the drive is written.

@@ -123,7 +123,7 @@ def execute(
           Let the Python policy that --experiment names run with your rights.
       --compare POLICY,POLICY as policies
           Replay the writes on drives with these victim policies, with the placement and
-          streams of the served drive, or with these GC presets; and rank them beside the
+          streams of the served drive, or with these schemes; and rank them beside the
           served drive.
       --by-file
           Say which files wrote each page and cause the copies, and what a placement handle

@@ -50,7 +50,7 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     Example:
       flashgc device hint drive.flash 64KiB+4KiB 1MiB+16KiB
 
-    Only policies with zombies use hints: --gc-preset zgc-gd, for example.
+    Only policies with zombies use hints: --scheme zgc-gd, for example.
     """
     from flashgc.device.control import Client
 
@@ -61,7 +61,7 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     if not heeds:
         warn(
             "the policies of this drive use no hints, so this one changes nothing; "
-            "hint: create a drive with --gc-preset zgc-gd"
+            "hint: create a drive with --scheme zgc-gd"
         )
     if late:
         click.echo(f"{late} pages were written since and are left out", err=True)

@@ -26,7 +26,7 @@ def hints() -> None:
 
     Examples:
       flashgc hints demo
-      flashgc device create drive.flash --capacity 8GiB --gc-preset zgc-gd
+      flashgc device create drive.flash --capacity 8GiB --scheme zgc-gd
       flashgc device up drive.flash --mount /mnt/drive
       flashgc hints page-cache --mount /mnt/drive --device drive.flash
       flashgc hints postgres --dsn dbname=postgres --device drive.flash

@@ -136,5 +136,5 @@ def warn_if_useless(uses_hints: bool) -> None:
 
         warn(
             "the policies of this drive use no hints, so they are only recorded; "
-            "hint: create a drive with --gc-preset zgc-gd"
+            "hint: create a drive with --scheme zgc-gd"
         )

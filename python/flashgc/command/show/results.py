@@ -55,6 +55,7 @@ def show_run(result: Result) -> None:
     rows: list[tuple[str, Text | str]] = [
         ("workload", result.workload),
         *replayed(result),
+        *scheme_row(result),
         ("policy", policy(result)),
         ("drive", drive(result)),
         ("spare", spare(result)),
@@ -96,7 +97,7 @@ def show_run(result: Result) -> None:
 #: screen.
 WIDTHS = {
     "frontier": (LEFT, 12),
-    "scheme": (LEFT, 12),
+    "vm scheme": (LEFT, 12),
     "alloc.": (LEFT, 12),
     "levelling": (LEFT, 13),
     "placement": (LEFT, 12),
@@ -117,7 +118,7 @@ def show_comparison(comparison: Comparison) -> None:
     results = comparison.results
     show(out, facts(out, _in_common(comparison)))
     out.print()
-    columns = [("#", RIGHT), ("policy", LEFT)]
+    columns = [("#", RIGHT), ("scheme" if varied.have_schemes(results) else "policy", LEFT)]
     # The width beside the figures on a screen. Plain output, for tools, never breaks a spec over
     # lines.
     left = out.width - 46
@@ -145,7 +146,7 @@ def show_comparison(comparison: Comparison) -> None:
         result = rank.result
         cells: list[Text | str] = [
             str(rank.place),
-            folded(policy_name(out)(result.policy), 1000 if is_plain(out) else left),
+            folded(policy_name(out)(result.called), 1000 if is_plain(out) else left),
         ]
         cells += [folded(text(result), width) for text, width in parts]
         style = "bold green" if rank.place == 1 else ""
@@ -327,13 +328,18 @@ def _planes(config: Config) -> str:
     return f" on each of {planes} planes" if planes > 1 else ""
 
 
+def scheme_row(result: Result) -> list[tuple[str, str]]:
+    """The row with the name of the scheme, if there is one."""
+    return [] if result.config.scheme is None else [("scheme", result.config.scheme)]
+
+
 def policy(result: Result) -> str:
     """The victim policy and the frontier, and other rules for pages that are not the default."""
     parts = [result.policy]
     if result.frontier != "none":
         parts.append(f"{result.frontier} frontier")
-    if result.scheme is not None:
-        parts.append(f"scheme {result.scheme}")
+    if result.vm_scheme is not None:
+        parts.append(f"scheme {result.vm_scheme}")
     if result.allocation != "fifo":
         parts.append(f"{result.allocation} allocation")
     if result.placement != "none":

@@ -151,6 +151,8 @@ def _rows(result: Result, drive: str, spare: str, plus_minus: str) -> Iterable[t
     config = result.config
     timed = config.timed or {}
     yield from _workloads(result)
+    if result.config.scheme is not None:
+        yield "scheme", result.config.scheme
     yield "policy", f"{result.policy}, preemption {result.preemption}"
     yield "drive", drive
     yield "hardware", _hardware(timed)
@@ -293,8 +295,8 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: The function that gives the first column: the policy of a result.
-_POLICY: Callable[[Result], str] = operator.attrgetter("policy")
+#: The function that gives the first column: the scheme or the policy of a result.
+_POLICY: Callable[[Result], str] = operator.attrgetter("called")
 #: The explanation of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
@@ -304,8 +306,8 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     out = console()
     results = comparison.results
     parts = {heading: varied.PARTS[heading] for heading in varied.differing(results)}
-    if not parts or len({result.policy for result in results}) > 1:
-        parts = {"policy": _POLICY, **parts}
+    if not parts or len({result.called for result in results}) > 1:
+        parts = {"scheme" if varied.have_schemes(results) else "policy": _POLICY, **parts}
     first = results[0]
     timed = first.config.timed or {}
     rows = [
@@ -318,7 +320,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     rows += [
         (heading, shared[heading](first))
         for heading in ("policy", "preemption", "spare")
-        if heading not in parts
+        if heading not in parts and not (heading == "policy" and "scheme" in parts)
     ]
     if runs := max(len(clock(result).mean_us_runs) for result in results):
         alike = identical(*results)

@@ -215,7 +215,7 @@ def lacks() -> str | None:
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
     """Run the load for ``seconds``, and kill a random part about every ten seconds."""
-    standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
+    standing = Standing(folder, "192MiB", scheme="zgc-gd")
     with postgres.clustered(standing, folder, OPTIONS) as cluster:
         cluster.start()
         device = ("--device", standing.file)

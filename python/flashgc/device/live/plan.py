@@ -11,10 +11,10 @@ from flashgc.device.postgres.tpcc import Size
 
 #: The collectors of the paper as options of a drive, and greedy without DAC as another one.
 COLLECTORS: dict[str, dict[str, str]] = {
-    "GC-GD": {"gc_preset": "gc-gd"},
-    "ZGC-GD": {"gc_preset": "zgc-gd"},
-    "GC-CB": {"gc_preset": "gc-cb"},
-    "ZGC-CB": {"gc_preset": "zgc-cb"},
+    "GC-GD": {"scheme": "gc-gd"},
+    "ZGC-GD": {"scheme": "zgc-gd"},
+    "GC-CB": {"scheme": "gc-cb"},
+    "ZGC-CB": {"scheme": "zgc-cb"},
     "greedy": {"victim": "greedy"},
 }
 

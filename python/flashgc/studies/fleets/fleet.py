@@ -144,7 +144,7 @@ def _of_cells(count: int, volume: int | str, finding: Finding) -> Finding:
 RESULTS = "fleet.results"
 #: Options that the drives of a fleet cannot have.
 UNUSED = (
-    "source", "blocks", "capacity", "kind", "vm_page_cache", "page_policy", "scheme",
+    "source", "blocks", "capacity", "kind", "vm_page_cache", "page_policy", "vm_scheme",
     *(option.key for option in OPTIONS if option.drives == "timed"),
 )  # fmt: skip
 
@@ -204,7 +204,7 @@ def fleet(
             "results can be kept"
         )
     values, places = given_values(source_of([os.fspath(path) for path in paths]), {**options})
-    if names or "gc_preset" not in options:
+    if names or "scheme" not in options:
         values["gc"] = {"victim": names, **values.get("gc", {})}
     with _notebook_progress.shown(progress) as show:
         return fleet_with(

@@ -78,7 +78,7 @@ def _between(gap: Gap) -> list[Finding]:
 
 def _gap(gap: Gap) -> Finding:
     best, clairvoyance = gap.best, gap.clairvoyance
-    head = f"The best online couple is {best.name} with {text(best.write_amplification)}"
+    head = f"The best online scheme is {best.name} with {text(best.write_amplification)}"
     if clairvoyance is None or gap.open is None:
         return RULES["best-online"].found(head, best=best.write_amplification)
     head = f"{head}; clairvoyance reaches {text(clairvoyance.write_amplification)}."
@@ -92,7 +92,7 @@ def _gap(gap: Gap) -> Finding:
     # The bound is 1 if the host writes whole pages.
     bound = "1" if least == 1 else f"the bound of {text(least)}"
     if above < _NOTHING * least:
-        claim = f"The best online couple is {best.name} with {text(best.write_amplification)}"
+        claim = f"The best online scheme is {best.name} with {text(best.write_amplification)}"
         claim += ", which is the lower bound: nothing is left to gain"
         return RULES["nothing-left"].found(claim, **evidence)
     if clairvoyance.inside_noise:
@@ -123,7 +123,7 @@ def _alike(gap: Gap) -> list[Finding]:
 
 
 def _predictors(gap: Gap, errors: str) -> list[Finding]:
-    """Findings on the gain by predictors, and on the one that is as good as the best couple."""
+    """Findings on the gain by predictors, and on the one that is as good as the best scheme."""
     shown = gap.predictors(errors)
     if not shown:
         return []
@@ -146,7 +146,7 @@ def _predictors(gap: Gap, errors: str) -> list[Finding]:
 
 
 def _standing(gap: Gap, errors: str) -> list[Finding]:
-    """A sentence on the position of the best couple among the predictors with these errors."""
+    """A sentence on the position of the best scheme among the predictors with these errors."""
     best, kind, equal = gap.best, _ERRORS[errors], gap.equal[errors]
     evidence: dict[str, Json] = {
         "crossings": list(equal.crossings),
@@ -180,7 +180,7 @@ def _standing(gap: Gap, errors: str) -> list[Finding]:
 
 
 def _alike_claim(gap: Gap, errors: str) -> str:
-    """A sentence on the predictors that do not differ significantly from the best couple.
+    """A sentence on the predictors that do not differ significantly from the best scheme.
 
     >>> _enumerated((0, 0.25, 0.5)), _enumerated((1,))
     ('0, 0.25 and 0.5', '1')

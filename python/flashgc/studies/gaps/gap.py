@@ -1,4 +1,4 @@
-"""``gap``: greedy, the best online couple, predictors and clairvoyance, on the same writes."""
+"""``gap``: greedy, the best online scheme, predictors and clairvoyance, on the same writes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Unpack
 from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._interruptions import interrupts_program
+from flashgc._schemes import Scheme
 from flashgc._typed_keywords import typed_keywords
 from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
@@ -35,7 +36,7 @@ _AHEAD = 2.0
 def gap(
     workload: str | Trace | Table,
     *,
-    couples: Sequence[str] | None = None,
+    schemes: Sequence[str | Scheme] | None = None,
     classes: int | None = None,
     horizon: float | None = None,
     sigma: Sequence[float] | None = None,
@@ -48,8 +49,8 @@ def gap(
 ) -> Gap:
     """Measure the gap between one workload on one drive and what foresight could reach.
 
-    ``couples`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
-    (``"cost-benefit + sepbit"``) or a GC preset (``"sepbit-cb"``); greedy is always run.
+    ``schemes`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
+    (``"cost-benefit + sepbit"``) or a scheme (``"sepbit-cb"``); greedy is always run.
     Clairvoyance knows when each page will be overwritten: it sorts pages into ``classes`` (16) by
     remaining life, and sees ``horizon`` (8) logical capacities ahead. Predictors have an error
     ``sigma`` (0.25, 0.5, 1, 2, 4), the standard deviation of the logarithm of a predicted life.
@@ -67,7 +68,7 @@ def gap(
     :class:`flashgc.TraceError` for a trace that cannot be read.
 
     >>> found = gap("hotcold:f=0.1,r=0.9", blocks=200, pages_per_block=16, spare=0.2, writes="4x",
-    ...             runs=2, couples=["sepbit-cb"], sigma=[1])
+    ...             runs=2, schemes=["sepbit-cb"], sigma=[1])
     >>> [row.name for row in found][-3:]
     ['predictor, sigma 1', 'clairvoyance', 'lower bound']
     >>> found.best.write_amplification > found.clairvoyance.write_amplification > 1
@@ -79,7 +80,7 @@ def gap(
         job = task.checked(
             values,
             places,
-            names=couples,
+            names=schemes,
             classes=classes,
             horizon=horizon,
             sigma=sigma,

@@ -121,13 +121,13 @@ class Row:
     #: The write amplification without copies and padding: bytes of mapping units written, per byte
     #: that the host wrote. It is 1 if all writes are of whole units.
     without_copies: float | None = None
-    #: The write amplification minus that of the best online couple.
+    #: The write amplification minus that of the best online scheme.
     difference: float | None = None
     #: Half the 95% interval of ``difference``, from pairs of seeds; ``None`` for a single run.
     difference_ci95: float | None = None
     #: True if the interval of ``difference`` holds 0; ``None`` without an interval.
     inside_noise: bool | None = None
-    #: True if it is the best online couple.
+    #: True if it is the best online scheme.
     is_best: bool = False
     #: The reason why there is no figure; empty if there is one.
     reason: str = ""
@@ -164,9 +164,9 @@ class Gap(Document):
     #: The number of classes of clairvoyance.
     classes: int
     horizon: float
-    #: From most to least writes: online couples, model, predictors, clairvoyance, bound.
+    #: From most to least writes: online schemes, model, predictors, clairvoyance, bound.
     rows: tuple[Row, ...]
-    #: The position of the best online couple among predictors, by the kind of their errors.
+    #: The position of the best online scheme among predictors, by the kind of their errors.
     equal: Mapping[str, Equal]
     #: The number of simulations that were run, and of those found in the cache.
     simulations: int
@@ -188,16 +188,16 @@ class Gap(Document):
 
     @property
     def online(self) -> tuple[Row, ...]:
-        """The online couples that were measured, the best last."""
+        """The online schemes that were measured, the best last."""
         return tuple(row for row in self.rows if row.kind == ONLINE and _figure(row) is not None)
 
     @property
     def best(self) -> Row:
-        """The best online couple; raises :class:`flashgc.DriveError` if none was measured."""
+        """The best online scheme; raises :class:`flashgc.DriveError` if none was measured."""
         for row in self.rows:
             if row.is_best:
                 return row
-        raise DriveError("no online couple was measured; hint: give the same command again")
+        raise DriveError("no online scheme was measured; hint: give the same command again")
 
     @property
     def clairvoyance(self) -> Row | None:
@@ -242,7 +242,7 @@ class Gap(Document):
 
     @property
     def open(self) -> float | None:
-        """The figure of the best online couple minus that of clairvoyance, if both are known."""
+        """The figure of the best online scheme minus that of clairvoyance, if both are known."""
         return _open(self.rows)
 
     def to_dict(self) -> dict[str, Json]:
@@ -280,9 +280,9 @@ _KINDS = (ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND)
 
 
 def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows in the order of the table, with their differences from the best online couple.
+    """The rows in the order of the table, with their differences from the best online scheme.
 
-    Couples are sorted from most to least writes, predictors from the largest error to the smallest.
+    Schemes are sorted from most to least writes, predictors from the largest error to the smallest.
     """
     measured = [row for row in rows if row.kind == ONLINE and _figure(row) is not None]
     best = min(measured, key=lambda row: row.write_amplification or 0.0, default=None)
@@ -323,7 +323,7 @@ def _beside(row: Row, best: Row) -> Row:
 
 
 def equals(rows: Sequence[Row]) -> dict[str, Equal]:
-    """Return the position of the best online couple among predictors, by kind of errors."""
+    """Return the position of the best online scheme among predictors, by kind of errors."""
     best = next((row for row in rows if row.is_best), None)
     if best is None or best.write_amplification is None:
         return {}

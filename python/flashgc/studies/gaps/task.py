@@ -11,18 +11,19 @@ from typing import Any
 from flashgc import _core, _origins
 from flashgc._core import ConfigError
 from flashgc._origins import option
+from flashgc._schemes import Scheme
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.options import OPTIONS, find, several
 from flashgc.registry import has_own_times, placements
-from flashgc.studies.gaps.couples import USUAL, Couple, couples
+from flashgc.studies.gaps.online import USUAL, online
 from flashgc.studies.gaps.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.studies.study import check_again, refuse
 
 #: ``OWN`` has options that the rows set themselves; ``UNUSED`` has all options that are refused.
-OWN = ("victim", "placement", "frontier", "gc_preset")
+OWN = ("victim", "placement", "frontier", "scheme")
 UNUSED = (
-    *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
+    *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "vm_scheme",
     *(option.key for option in OPTIONS if option.drives == "timed"),
 )  # fmt: skip
 #: The default errors of predictors.
@@ -57,7 +58,7 @@ class Task:
 
     #: The configuration that all rows share.
     config: dict[str, Any]
-    couples: tuple[Couple, ...]
+    schemes: tuple[Scheme, ...]
     foresight: Foresight
 
     @property
@@ -69,7 +70,7 @@ class Task:
         """Return the rows to run, without figures."""
         ahead = self.foresight
         return [
-            *(Row(ONLINE, couple.name, couple.victim, couple.placement) for couple in self.couples),
+            *(Row(ONLINE, each.name, *each.specs) for each in self.schemes),
             *(
                 Row(
                     PREDICTOR,
@@ -99,7 +100,7 @@ def checked(
     values: Mapping[str, Mapping[str, Any]],
     places: Mapping[str, str],
     *,
-    names: Sequence[str] | None,
+    names: Sequence[str | Scheme] | None,
     classes: int | str | None,
     horizon: float | str | None,
     sigma: Sequence[float | str] | float | str | None,
@@ -107,7 +108,7 @@ def checked(
 ) -> Task:
     """Check the given values; :class:`flashgc.ConfigError` names the place of a wrong value."""
     sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
-    text = f"{option(places, 'couples')} names schemes, all with the pool frontier"
+    text = f"{option(places, 'schemes')} names schemes, all with the pool frontier"
     refuse(
         UNUSED,
         sections,
@@ -116,7 +117,7 @@ def checked(
         lambda option: text if option.key in OWN else "leave it out",
     )
     _check_drive(sections, places)
-    chosen = couples(USUAL if names is None else list(names), option(places, "couples"))
+    chosen = online(USUAL if names is None else list(names), option(places, "schemes"))
     sections["gc"] = {**sections.get("gc", {}), "frontier": "pool", "victim": "greedy"}
     setup = experiment(sections, places)
     trace = _core.is_trace(setup["workload.source"])
@@ -132,7 +133,7 @@ def checked(
     if len(configs) != 1:
         raise ConfigError(
             f"{len(configs)} configurations, expected one: only "
-            f"{option(places, 'couples')} may be several; hint: flashgc compare"
+            f"{option(places, 'schemes')} may be several; hint: flashgc compare"
         )
     return Task(configs[0], chosen, ahead)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc._schemes import PATH as SCHEME
+from flashgc._schemes import Scheme, with_schemes
 from flashgc.experiment_file import load
 from flashgc.options import ALTERNATIVES, PATHS
 from flashgc.studies.sweep import ranges
@@ -132,9 +134,20 @@ class Point:
     @classmethod
     def of(cls, settings: Mapping[str, Any], places: Mapping[str, str]) -> Point:
         """The point with these values by path; ``None`` and ``unset`` stand for a default."""
-        words = {path: UNSET if value is None else value for path, value in settings.items()}
-        values = {path: value for path, value in words.items() if value != UNSET}
-        return cls(values, tuple(words.values()), places, frozenset(words.keys() - values.keys()))
+        given = {path: UNSET if value is None else value for path, value in settings.items()}
+        values = {path: value for path, value in given.items() if value != UNSET}
+        words = tuple(_word(path, value, places) for path, value in given.items())
+        return cls(values, words, places, frozenset(given.keys() - values.keys()))
+
+
+def _word(path: str, value: Any, places: Mapping[str, str]) -> Any:
+    """The text of a value on its axis: that of a scheme is its name."""
+    if path != SCHEME or not isinstance(value, str) or value == UNSET:
+        return value
+    try:
+        return Scheme.parse(value).name
+    except ConfigError as error:
+        raise ConfigError(f"{places.get(path, path)}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -225,7 +238,7 @@ def grid(source: Path | Mapping[str, Any]) -> Grid:
     """
     values: Mapping[str, Any]
     places: Mapping[str, str]
-    values, places = (source, {}) if isinstance(source, Mapping) else load(source)
+    values, places = with_schemes(*((source, {}) if isinstance(source, Mapping) else load(source)))
     own = _own(values, places)
     base: dict[str, Any] = {}
     axes: list[Axis] = []
@@ -356,7 +369,7 @@ def _experiments(names: Any, given: set[str], places: Mapping[str, str]) -> Axis
         raise ConfigError(f'{where}: found {names!r}, expected files; hint: write ["a.toml"]')
     points = []
     for name in names:
-        values, own = load(Path(name))
+        values, own = with_schemes(*load(Path(name)))
         fields: dict[str, Any] = {}
         for inner, value in _options(values, own):
             if isinstance(value, list | Mapping):

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 from flashgc import _core, registry
 from flashgc._core import ConfigError
+from flashgc._schemes import Scheme
+from flashgc.policy_files import is_written, load_policy, parted
 from flashgc.registry import Entry, Param, brief
 
 #: A real parameter is drawn on a logarithmic scale if its upper end is at least this many times the
@@ -33,7 +35,7 @@ class Candidate:
     placement: str
     #: ``None`` on a drive without a choice of frontiers.
     frontier: str | None
-    #: ``default``, ``drawn``, ``given``, or the name of a GC preset.
+    #: ``default``, ``drawn``, ``given``, or the name of a scheme.
     origin: str = field(default="drawn", compare=False)
 
     @property
@@ -94,7 +96,7 @@ class Family:
     @property
     def default(self) -> str:
         """The spec with default parameters, as in results."""
-        return _core.written_out(self.option, _spec(self.name, self.defaults))
+        return written_out(self.option, _spec(self.name, self.defaults))
 
     def draw(self, source: random.Random) -> str:
         """Draw a spec; each parameter has its default with probability 1/2."""
@@ -102,13 +104,62 @@ class Family:
         for name, values in self.params.items():
             is_default = source.random() < 0.5
             value = values.draw(source) if isinstance(values, Range) else source.choice(values)
-            chosen[name] = self.defaults[name] if is_default else value
-        return _core.written_out(self.option, _spec(self.name, chosen))
+            if not is_default:
+                chosen[name] = value
+            elif name in self.defaults:  # A class in Python has its own defaults.
+                chosen[name] = self.defaults[name]
+        return written_out(self.option, _spec(self.name, chosen))
 
 
 def _spec(name: str, values: Mapping[str, str]) -> str:
     text = ",".join(f"{key}={value}" for key, value in values.items())
-    return f"{name}:{text}" if text else name
+    if not text:
+        return name
+    return f"{name},{text}" if is_written(name) else f"{name}:{text}"
+
+
+def written_out(option: str, text: str) -> str:
+    """The spec as in results; that of a policy in Python is its text."""
+    return text if is_written(text) else _core.written_out(option, text)
+
+
+#: A range of a parameter of a policy in Python.
+_RANGE = re.compile(r"(\S+?)\.\.(\S+)")
+
+
+def in_python(option: str, text: str, place: str) -> Family:
+    """The family of a policy in Python, whose parameters may have ranges: ``alpha=0.05..0.9``.
+
+    Raises :class:`flashgc.ConfigError`, which names ``place``, if it cannot be loaded, or a range
+    is none.
+
+    >>> in_python("victim", "python:nosuch.py:Edt,alpha=1..2", "victim")
+    Traceback (most recent call last):
+    ...
+    flashgc.ConfigError: victim: nosuch.py: no such file; hint: write python:FILE.py:NAME
+    """
+    written = parted(text, place)
+    ranges: dict[str, Range] = {}
+    fixed: dict[str, str] = {}
+    for name, value in written.parameters.items():
+        match = _RANGE.fullmatch(value)
+        if match is None:
+            fixed[name] = value
+            continue
+        try:
+            low, high = float(match[1]), float(match[2])
+        except ValueError:
+            low, high = 1.0, 0.0
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise ConfigError(
+                f"{place}: {name}={value} is no range of numbers; hint: {name}=0.1..0.9"
+            )
+        whole = all(re.fullmatch(r"-?\d+", end) for end in match.groups())
+        ranges[name] = Range(low, high, whole)
+    name = f"python:{written.file}:{written.name}"
+    for ends in ({}, {key: f"{each.low:g}" for key, each in ranges.items()}):
+        load_policy(_spec(name, {**fixed, **ends}), place)
+    return Family(option, name, {**{key: (fixed[key],) for key in fixed}, **ranges}, fixed)
 
 
 @dataclass(frozen=True)
@@ -187,7 +238,7 @@ class Space:
     placements: Sequence[Family]
     #: Empty on a drive without a choice of frontiers.
     frontiers: Sequence[Family]
-    #: The GC presets: name, victim policy and placement.
+    #: The schemes: name, victim policy and placement.
     presets: Sequence[tuple[str, str, str]]
     #: The frontier of the candidates at the start; ``None`` if there is no choice.
     home: str | None
@@ -232,15 +283,13 @@ class Space:
 
 
 def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> Space:
-    """The space for values of ``victim``, ``placement``, ``frontier`` and ``gc_preset``.
+    """The space for values of ``victim``, ``placement``, ``frontier`` and ``scheme``.
 
     The search varies the parameters of a bare name, and uses a spec with parameters as it is.
     Without any value, everything is searched, including the presets. Candidates at the start have
     the frontier ``home``; it is ``None`` on a drive without a choice of frontiers.
     """
-    chosen = [
-        preset for preset in registry.gc_presets() if preset.name in given.get("gc_preset", ())
-    ]
+    chosen = [Scheme.parse(text) for text in given.get("scheme", ())]
     # No drive knows what its host will write, and most hosts name no streams. So placements that
     # need either are searched only if the user names them.
     placements = [
@@ -251,7 +300,7 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
     if given.get("placement"):
         placements = list(registry.placements())
     free = not (given.get("victim") or given.get("placement"))
-    presets = chosen or (list(registry.gc_presets()) if free else [])
+    presets = chosen or (list(registry.schemes()) if free else [])
     known = registry.frontiers()
     frontiers = [] if home is None else _families("frontier", known, given, size)
     return Space(
@@ -261,8 +310,8 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
         [
             (
                 preset.name,
-                _core.written_out("victim", preset.victim),
-                _core.written_out("placement", preset.placement),
+                written_out("victim", preset.specs[0]),
+                written_out("placement", preset.specs[1]),
             )
             for preset in presets
         ],
@@ -279,7 +328,9 @@ def _families(
     families = []
     for text in texts:
         name = text.split(":")[0].strip()
-        if ":" not in text:
+        if is_written(text):
+            families.append(in_python(option, text, option))
+        elif ":" not in text:
             families.append(family(option, known[name], size))
         else:
             fixed = _core.written_out(option, text)

@@ -8,10 +8,11 @@ from typing import Any
 
 from flashgc import _core, _origins
 from flashgc._core import ConfigError
+from flashgc._schemes import Scheme
 from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import find, several
-from flashgc.policy_files import is_written
+from flashgc.policy_files import is_written, load_policy
 from flashgc.registry import frontiers, has_own_times, mappings
 from flashgc.results import Result
 from flashgc.studies.rounds import Outcome, Rounds, Wanted
@@ -19,14 +20,14 @@ from flashgc.studies.study import check_again, refuse
 from flashgc.studies.tuning.course import Course, of_seeds, of_trace
 from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import MOST_VALUES
-from flashgc.studies.tuning.space import Candidate, Size, Space, space
+from flashgc.studies.tuning.space import Candidate, Size, Space, in_python, space
 
 #: Options that narrow the search.
-SEARCHED = ("victim", "placement", "frontier", "gc_preset")
+SEARCHED = ("victim", "placement", "frontier", "scheme")
 #: Options that do not apply to a search.
 UNUSED = (
     "source", "passes", "timeline", "trace_events", "window", "worst", "resolution",
-    "vm_page_cache", "page_policy", "scheme",
+    "vm_page_cache", "page_policy", "vm_scheme",
 )  # fmt: skip
 
 
@@ -183,15 +184,36 @@ def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[
     for key in SEARCHED:
         option = find(key)
         texts = [str(text) for text in several(gc.pop(key, []))]
+        place = _origins.subject(places, option.path)
         for text in texts:
-            if is_written(text):
-                raise ConfigError(
-                    f"{_origins.subject(places, option.path)}: '{text}' is written in Python, and "
-                    "only built-in policies are searched; hint: flashgc compare"
-                )
+            if key == "scheme":
+                _check_scheme(text, place)
+            elif is_written(text):
+                in_python(key, text, place)
         given[key] = texts
-    _core.check_apart({f"gc.{key}": texts for key, texts in given.items() if texts}, places)
+    built_in = {
+        f"gc.{key}": [text for text in texts if not is_written(text)]
+        for key, texts in given.items()
+    }
+    _core.check_apart({path: texts for path, texts in built_in.items() if texts}, places)
     return given
+
+
+def _check_scheme(text: str, place: str) -> None:
+    """Check a scheme that is searched; all candidates have frontiers of their own."""
+    try:
+        scheme = Scheme.parse(text)
+        _core.check("scheme", text)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None
+    if scheme.frontier is not None:
+        raise ConfigError(
+            f"{place}: '{scheme.name}' names a frontier, which a search chooses itself; "
+            "hint: --frontier, which narrows the search"
+        )
+    for part in scheme.specs:
+        if is_written(part):
+            load_policy(part, place)
 
 
 def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str]) -> str | None:

@@ -105,7 +105,7 @@ def tune(
     ``"life"`` (blocks with an ``endurance``). ``budget`` is the number of configurations, 81 by
     default; instead, ``time`` limits the time of the search (``"10min"``). ``hold_back`` is the
     share at the end of a trace that the search does not see, 0.3 by default; for a generator, other
-    seeds are held back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the
+    seeds are held back. ``victim``, ``placement``, ``frontier`` and ``scheme`` narrow the
     search. The search varies the parameters of a bare name, and uses a spec with parameters as it
     is. The other options are those of :func:`flashgc.run`, one value each; ``runs`` are the seeds
     of a generator's last rung.
