@@ -156,7 +156,7 @@ def test_python_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_policy_written_in_python_cannot_be_kept(tmp_path: Path) -> None:
-    with pytest.raises(flashgc.ConfigError, match="a victim policy written in Python cannot be"):
+    with pytest.raises(flashgc.ConfigError, match="a victim policy of your own cannot be"):
         flashgc.run(
             victim=lambda blocks: int(blocks.valid_pages.argmin()),
             checkpoint=tmp_path / "run.ckpt",

@@ -108,7 +108,7 @@ def test_a_name_cannot_steer_the_terminal(
 def test_a_checkpoint_has_no_code(written: Path) -> None:
     made = run(written, written / "s", "run", "one.toml", "--quiet", "--checkpoint", "c.ckpt")
     assert made.returncode == 2
-    assert "a victim policy written in Python cannot be saved" in made.stderr
+    assert "a victim policy of your own cannot be saved" in made.stderr
     assert not (written / "c.ckpt").exists()
 
 

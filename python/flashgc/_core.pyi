@@ -131,6 +131,20 @@ class PickedBlock:
     def pages(self) -> int:
         """Number of all pages of the block."""
 
+class CompiledScheme:
+    """A scheme of a compiled library, behind the C interface of ``flashgc.h``."""
+
+    def __init__(
+        self, file: str, shown: str, name: str, parameters: Sequence[tuple[str, str]]
+    ) -> None: ...
+    @property
+    def is_victim(self) -> bool:
+        """True if the scheme picks victims."""
+
+    @property
+    def is_placement(self) -> bool:
+        """True if the scheme gives pages their classes."""
+
 class Control:
     """Stops the engine's work and shows its progress."""
 

@@ -46,6 +46,8 @@ def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
     """
     folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
     own = Source(file, read(file), "")
+    if not file.endswith(".py"):
+        return own, {}  # A compiled library.
     sources: dict[str, Source] = {}
     waiting = [own]
     while waiting:

@@ -85,7 +85,7 @@ def python_parts(texts: Any) -> Iterator[tuple[str, str]]:
     Texts that are no schemes have none; a later check refuses them.
     """
     for text in texts if isinstance(texts, list | tuple) else [texts]:
-        if isinstance(text, str) and "python:" in text:
+        if isinstance(text, str) and ("python:" in text or "lib:" in text):
             with contextlib.suppress(ConfigError):
                 victim, placement = Scheme.parse(text).specs
                 yield "victim", victim

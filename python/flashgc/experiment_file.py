@@ -90,7 +90,7 @@ def _name_code(values: Any, folder: Path) -> None:
 
 
 def _scheme_in(text: Any, folder: Path) -> Any:
-    if not isinstance(text, str) or "python:" not in text:
+    if not isinstance(text, str) or not ("python:" in text or "lib:" in text):
         return text
     try:
         scheme = Scheme.parse(text)

@@ -401,8 +401,9 @@ class RunKeywords(Keywords, total=False):
     """
     placement: Placement | None
     """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
-    need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, python:FILE.py:NAME or
+    lib:FILE.so:NAME. All but none need the pool frontier. For example
+    dac:regions=3,zombie-block=yes. [default: none]
     """
     scheme: str | Scheme | None
     """Victim policy and placement, instead of victim and placement: gc-gd, gc-cb, zgc-gd, zgc-cb,
@@ -504,8 +505,9 @@ class CompareKeywords(Keywords, total=False):
     """
     placement: Placement | Sequence[Placement] | None
     """Placement, which chooses the open block of each page: none, dac, sepbit, multilog, fadac,
-    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, or python:FILE.py:NAME. All but none
-    need the pool frontier. For example dac:regions=3,zombie-block=yes. [default: none]
+    sfr, warcip, intervals, gdt, sfs, midas, eti, fdp, oracle, python:FILE.py:NAME or
+    lib:FILE.so:NAME. All but none need the pool frontier. For example
+    dac:regions=3,zombie-block=yes. [default: none]
     """
     scheme: str | Scheme | Sequence[str | Scheme] | None
     """Victim policy and placement, instead of victim and placement: gc-gd, gc-cb, zgc-gd, zgc-cb,

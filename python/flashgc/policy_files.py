@@ -1,7 +1,10 @@
-"""Policies in Python, named by a text ``python:FILE.py:NAME``, perhaps with parameters.
+"""Policies in files, named by a text ``python:FILE.py:NAME``, perhaps with parameters.
 
 ``python:edt.py:Edt,alpha=0.25`` names the class ``Edt``, whose objects are made with
 ``alpha=0.25``.
+
+``lib:./edt.so:edt,alpha=0.25`` names a scheme of a compiled library, by the interface of
+``flashgc.h``.
 
 Such a policy is a program, and runs with the rights of the user who loads it. If an experiment file
 names one, that is reported the first time. A drive's file is data; :mod:`flashgc.device.code`
@@ -15,12 +18,12 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults, _neighbours
-from flashgc._core import ConfigError, suggest
+from flashgc._core import CompiledScheme, ConfigError, suggest
 from flashgc._schemes import PATH as SCHEMES
 from flashgc._schemes import python_parts
 from flashgc.foreign import one_line
@@ -35,21 +38,25 @@ KEYS = ("victim", "placement")
 #: Policies in Python: by the key of their option, then by the text that names them.
 Policies: TypeAlias = Mapping[str, Mapping[str, object]]
 
-#: The text of a policy in Python. Its file may contain colons and commas, and so may a value.
+#: The text of a policy in a file. The file may contain colons and commas, and so may a value.
 _WRITTEN = re.compile(
-    r"python:(?P<file>.+?\.py|.+):(?P<name>[^:,=]+)(?P<values>(?:,.*)?)", re.DOTALL
+    r"(?P<kind>python|lib):(?P<file>.+?\.(?:py|so|dylib|dll)|.+):(?P<name>[^:,=]+)"
+    r"(?P<values>(?:,.*)?)",
+    re.DOTALL,
 )
+#: The begins of such a text, each with the form that a hint shows.
+FORMS = {"python:": "python:FILE.py:NAME", "lib:": "lib:FILE.so:NAME"}
 #: A place within a file: ``grid.toml:3:10``.
 _IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
 
 def is_written(text: object) -> bool:
-    """True if ``text`` names a policy in Python.
+    """True if ``text`` names a policy in a file: in Python, or in a compiled library.
 
-    >>> is_written("python:mine.py:Oldest"), is_written("greedy")
-    (True, False)
+    >>> is_written("python:mine.py:Oldest"), is_written("lib:mine.so:oldest"), is_written("greedy")
+    (True, True, False)
     """
-    return isinstance(text, str) and text.startswith("python:")
+    return isinstance(text, str) and text.startswith((*FORMS,))
 
 
 def in_file(text: str) -> bool:
@@ -63,7 +70,8 @@ def in_folder(text: object, folder: Path) -> object:
     match = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
     if match is None or str(folder) == ".":
         return text
-    return f"python:{os.path.join(folder, match['file'])}:{match['name']}{match['values']}"
+    file = os.path.join(folder, match["file"])
+    return f"{match['kind']}:{file}:{match['name']}{match['values']}"
 
 
 def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -95,6 +103,8 @@ def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
 class Written:
     """The parts of a text ``python:FILE.py:NAME,PARAMETER=VALUE``."""
 
+    #: ``python`` or ``lib``.
+    kind: str
     file: str
     name: str
     #: The parameters and their values, as they were given.
@@ -103,22 +113,25 @@ class Written:
     def text(self, file: str) -> str:
         """The text with ``file`` in place of its file."""
         values = "".join(f",{name}={value}" for name, value in self.parameters.items())
-        return f"python:{file}:{self.name}{values}"
+        return f"{self.kind}:{file}:{self.name}{values}"
 
 
 def parted(text: str, place: str) -> Written:
-    """The parts of ``python:FILE.py:NAME,PARAMETER=VALUE``.
+    """The parts of ``python:FILE.py:NAME,PARAMETER=VALUE`` or ``lib:FILE.so:NAME``.
 
     Raises :class:`flashgc.ConfigError`, which names ``place``.
 
     >>> parted("python:a,b/edt.py:Edt,alpha=0.25", "victim")
-    Written(file='a,b/edt.py', name='Edt', parameters={'alpha': '0.25'})
+    Written(kind='python', file='a,b/edt.py', name='Edt', parameters={'alpha': '0.25'})
+    >>> parted("lib:./edt.so:edt", "victim").file
+    './edt.so'
     """
     match = _WRITTEN.fullmatch(text)
     if match is None:
+        form = FORMS["lib:" if text.startswith("lib:") else "python:"]
         raise ConfigError(
             f"{place}: '{shown(text)}' is not understood; "
-            "hint: write python:FILE.py:NAME or python:FILE.py:NAME,PARAMETER=VALUE"
+            f"hint: write {form} or {form},PARAMETER=VALUE"
         )
     parameters: dict[str, str] = {}
     for part in filter(None, match["values"].split(",")):
@@ -126,12 +139,13 @@ def parted(text: str, place: str) -> Written:
         if not equals or not name or not value:
             raise ConfigError(
                 f"{place}: found '{shown(part)}' in '{shown(text)}', expected PARAMETER=VALUE; "
-                f"hint: write python:{shown(match['file'])}:{match['name']},PARAMETER=VALUE"
+                f"hint: write {match['kind']}:{shown(match['file'])}:{match['name']},"
+                "PARAMETER=VALUE"
             )
         if name in parameters:
             raise ConfigError(f"{place}: {shown(text)} gives {name} twice; hint: leave one out")
         parameters[name] = value
-    return Written(match["file"], match["name"], parameters)
+    return Written(match["kind"], match["file"], match["name"], parameters)
 
 
 def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
@@ -157,7 +171,7 @@ class Files:
         self._policies: dict[tuple[str, str, tuple[tuple[str, str], ...]], object] = {}
 
     def load(self, text: str, place: str) -> object:
-        """Load the policy ``python:FILE.py:NAME``, with its parameters.
+        """Load the policy ``python:FILE.py:NAME`` or ``lib:FILE.so:NAME``, with its parameters.
 
         A class with the same parameters is one object, so that a victim policy and a placement of
         this class share their state.
@@ -165,6 +179,11 @@ class Files:
         written = parted(text, place)
         file, name = written.file, written.name
         path = os.path.realpath(file)
+        key = (path, name, tuple(sorted(written.parameters.items())))
+        if written.kind == "lib":
+            if key not in self._policies:
+                self._policies[key] = self._library(written, place)
+            return self._policies[key]
         module = self._modules.get(path)
         if module is None:
             module = self._modules[path] = self._module(file, place)
@@ -172,11 +191,31 @@ class Files:
             known = [word for word in vars(module) if callable(getattr(module, word))]
             hint = suggest(name, known) if known else f"define {name} in it"
             raise ConfigError(f"{place}: {file} defines no '{name}'; hint: {hint}")
-        key = (path, name, tuple(sorted(written.parameters.items())))
         if key not in self._policies:
             policy = getattr(module, name)
             self._policies[key] = bound(policy, written.parameters, place)
         return self._policies[key]
+
+    def _library(self, written: Written, place: str) -> CompiledScheme:
+        file = written.file
+        if not os.path.isfile(file):
+            raise ConfigError(f"{place}: {shown(file)}: no such file; hint: write lib:FILE.so:NAME")
+        # A copy of the bytes that were checked is loaded. The system would give a file that was
+        # compiled again since its first use in its old state.
+        content = self._read(file, place)
+        with _copied(content, os.path.splitext(file)[1]) as copy:
+            try:
+                return CompiledScheme(
+                    copy, shown(file), written.name, [*written.parameters.items()]
+                )
+            except ConfigError as error:
+                raise ConfigError(f"{place}: {error}") from None
+
+    def _read(self, path: str, place: str) -> bytes:
+        with open(path, "rb") as opened:
+            if self._guarded:
+                _guard(os.fstat(opened.fileno()), path, place)
+            return opened.read()
 
     def _module(self, file: str, place: str) -> ModuleType:
         if not os.path.isfile(file):
@@ -189,13 +228,7 @@ class Files:
             )
 
         # The bytes that were checked are compiled, never a cached `.pyc`.
-        def read(path: str) -> bytes:
-            with open(path, "rb") as opened:
-                if self._guarded:
-                    _guard(os.fstat(opened.fileno()), path, place)
-                return opened.read()
-
-        own, beside = _neighbours.sources(file, read)
+        own, beside = _neighbours.sources(file, lambda path: self._read(path, place))
         folder = os.path.dirname(os.path.realpath(file))
         if folder not in self._folders:
             import hashlib
@@ -205,6 +238,27 @@ class Files:
         stem = os.path.basename(file).removesuffix(".py")
         with _faults.contained():
             return self._folders[folder].policy(f"flashgc_policy_{stem}", own, beside)
+
+
+@contextlib.contextmanager
+def _copied(content: bytes, ending: str) -> Iterator[str]:
+    """The path of a file with ``content``, which nobody else can write, as long as it is needed."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("flashgc-scheme")
+        try:
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(content)
+            yield f"/proc/self/fd/{descriptor}"
+        finally:
+            os.close(descriptor)
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="flashgc-scheme-") as folder:
+        path = os.path.join(folder, f"scheme{ending}")
+        with open(path, "wb") as file:
+            file.write(content)
+        yield path
 
 
 def _guard(facts: os.stat_result, file: str, place: str) -> None:

@@ -21,7 +21,7 @@ from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
 from flashgc._interruptions import interrupts_program
 from flashgc._origins import Given
-from flashgc._schemes import Scheme
+from flashgc._schemes import Scheme, python_parts
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
@@ -29,8 +29,8 @@ from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, si
 from flashgc.experiment import Experiment, experiment
 from flashgc.frames import Table
 from flashgc.keywords import CompareKeywords, RunKeywords
-from flashgc.options import OPTIONS, find, known
-from flashgc.policy_files import Policies
+from flashgc.options import OPTIONS, find, known, several
+from flashgc.policy_files import Files, Policies, in_file
 from flashgc.results import Comparison, Result
 from flashgc.traces import Trace, as_given
 
@@ -228,6 +228,12 @@ def _asked(
         options["scheme"] = [_text_of(each, python) for each in given]
     else:
         options["scheme"] = _text_of(given, python)
+    texts = [("victim", name) for name in names]
+    texts += [("placement", text) for text in several(options["placement"])]
+    files = Files()
+    for key, text in (*texts, *python_parts(options["scheme"])):
+        if text not in python[key] and in_file(str(text)):
+            python[key][text] = files.load(text, key)
     values, places = given_values(workload, options)
     collected = options.get("scheme") is not None and names in ([], [find("victim").default])
     if victims is not None and not collected:

@@ -68,6 +68,9 @@ fn a_text_that_is_no_configuration_says_where() {
     assert!(missing(&outside).contains("the placement is python:p.py:Q, which was not loaded"));
     let loaded = Settings::parse(&outside, Outside::never_made()).unwrap();
     assert_eq!(loaded.layout.placement.to_string(), "python:p.py:Q");
+    let library = text.replace("greedy:ties=latest", "lib:/p.so:p");
+    assert_eq!(Settings::outside(&library, "victim").unwrap().as_deref(), Some("lib:/p.so:p"));
+    assert!(missing(&library).contains("the victim policy is lib:/p.so:p, which was not loaded"));
     assert_eq!(loaded.text(), outside);
 }
 

@@ -342,13 +342,13 @@ impl Resolved {
     pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
         if self.has_external_victim() {
             return Some(
-                "a victim policy written in Python cannot be saved: what it knows is its own; hint: run \
+                "a victim policy of your own cannot be saved: what it knows is its own; hint: run \
                  without a checkpoint",
             );
         }
         if self.placement.is_external() {
             return Some(
-                "a placement written in Python cannot be saved: what it knows is its own; hint: run \
+                "a placement of your own cannot be saved: what it knows is its own; hint: run \
                  without a checkpoint",
             );
         }

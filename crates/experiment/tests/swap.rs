@@ -170,7 +170,10 @@ fn what_a_page_cache_cannot_do_is_refused_with_a_hint() {
     let many = fault(&|config| config.mapping = "fast:log_blocks=40".into());
     assert!(many.contains("need 41 spare blocks, found 40"), "{many}");
     let by_cost = fault(&|config| config.mapping = "page".into());
-    assert!(by_cost.starts_with("vm_scheme lda-gc5 does not go with mapping=\"page\""), "{by_cost}");
+    assert!(
+        by_cost.starts_with("vm_scheme lda-gc5 does not go with mapping=\"page\""),
+        "{by_cost}"
+    );
     let scheme = fault(&|config| config.swap = cache(2048, "lru", "lda-gc6"));
     assert_eq!(scheme, "unknown scheme 'lda-gc6'; hint: did you mean 'lda-gc1'?");
     let length = fault(&|config| config.length = Length::Writes("20x".into()));

@@ -171,22 +171,22 @@ enum Kind {
     Frontier,
 }
 
-/// Returns what a part after the victim policy is. A policy in Python is a placement.
+/// Returns what a part after the victim policy is. A policy in a file is a placement.
 fn kind_of(part: &str) -> Option<Kind> {
     let name = part.split(':').next().unwrap_or_default();
     if frontiers().iter().any(|info| info.name == name) {
         return Some(Kind::Frontier);
     }
-    let is_placement = [NO_PLACEMENT, "python"].contains(&name)
+    let is_placement = [NO_PLACEMENT, "python", "lib"].contains(&name)
         || placement_policies().iter().any(|info| info.name == name);
     is_placement.then_some(Kind::Placement)
 }
 
-/// Returns the parts of a couple. They stand between pluses or blanks. The file of a policy in Python
+/// Returns the parts of a couple. They stand between pluses or blanks. The file of a policy
 /// may have both in its name, so beside one only a plus between blanks counts.
 fn parts_of(couple: &str) -> Vec<String> {
     let trimmed = couple.trim();
-    if trimmed.contains("python:") {
+    if trimmed.contains("python:") || trimmed.contains("lib:") {
         return trimmed.split(" + ").map(|part| part.trim().to_string()).collect();
     }
     let parts = trimmed.split('+').flat_map(|part| {

@@ -5,6 +5,7 @@ mod blocks;
 mod clock;
 #[cfg(target_os = "linux")]
 mod closable;
+mod compiled;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod device;
@@ -36,6 +37,8 @@ mod _core {
     use super::blocks::Blocks;
     #[pymodule_export]
     use super::clock::{Clock, PickedBlock};
+    #[pymodule_export]
+    use super::compiled::CompiledScheme;
     #[pymodule_export]
     use super::conformance::{placement_run, policy_pick, policy_run};
     #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{self, Raised};
 use crate::json::to_json;
-use crate::outside::{Written, loaded};
+use crate::outside::{Written, loaded, need_python};
 use crate::places::At;
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
@@ -34,6 +34,8 @@ use crate::watch::{Control, POLL, Watch};
 #[derive(Default)]
 struct External {
     policies: Vec<(usize, Outside)>,
+    /// True if any of them runs in the interpreter, which only one thread may use.
+    is_python: bool,
     raised: Raised,
     instead: Option<Instead>,
 }
@@ -76,6 +78,7 @@ pub(crate) fn simulate(
     let mut external = External { instead, ..External::default() };
     for (index, policy) in policies.into_iter().flatten() {
         let written: Written<'_> = policy.extract()?;
+        external.is_python |= need_python(&written);
         external.policies.push((index.extract()?, loaded(written, &external.raised)?));
     }
     let mut watch = Watch::new(control, poll).named(names.clone());
@@ -94,7 +97,7 @@ pub(crate) fn simulate(
         results,
     };
     let keep = |index: usize, result: &RunResult| complete.keep(index, result);
-    let results = if external.policies.is_empty() {
+    let results = if !external.is_python {
         py.detach(|| {
             std::thread::scope(|scope| {
                 let run = || run_all(&resolved, threads, engine, &mut || (), &keep, keeper);

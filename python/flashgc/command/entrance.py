@@ -36,6 +36,7 @@ COMMANDS = {
     "qualify": "flashgc.command.qualify:qualify",
     "wear": "flashgc.command.wear:wear",
     "policies": "flashgc.command.policies:policies",
+    "new-scheme": "flashgc.command.new_scheme:new_scheme",
     "trace": "flashgc.command.trace:trace",
     "device": "flashgc.command.device:device",
     "hints": "flashgc.command.hints:hints",

@@ -17,6 +17,7 @@ from flashgc._origins import Places
 from flashgc.configuration import configurations
 from flashgc.experiment import experiment
 from flashgc.options import OPTIONS as ALL
+from flashgc.policy_files import is_written
 from flashgc.units import format_count, format_share, format_time
 
 #: The options of the timed drive: those that only a timed drive has, and the geometry of its flash.
@@ -46,9 +47,14 @@ def clock(
     """
     policies = read["policies"]
     for name in ("victim", "placement"):
-        if policies[name].startswith("python:"):
+        if is_written(policies[name]):
+            why = (
+                "which cannot keep pace"
+                if policies[name].startswith("python:")
+                else "and the clock has policies of the engine alone"
+            )
             raise ConfigError(
-                f"--realtime: the {name} of the drive is {policies[name]}, which cannot keep pace; "
+                f"--realtime: the {name} of the drive is {policies[name]}, {why}; "
                 "hint: make a drive with a policy of the engine"
             )
     if read.get("parity") is not None:

@@ -22,10 +22,14 @@ use crate::media::Media;
 use crate::strangers::Strangers;
 use crate::superblock::Copies;
 
-/// The prefix of the name of a policy that is written in Python.
-const OUTSIDE: &str = "python:";
+/// The prefixes of the name of a policy from outside: one in Python, or in a compiled library.
+const OUTSIDE: [&str; 2] = ["python:", "lib:"];
 
-/// A drive's victim policy and placement that are written in Python and were loaded.
+fn is_outside(name: &str) -> bool {
+    OUTSIDE.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// A drive's victim policy and placement that are from outside and were loaded.
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.
@@ -139,7 +143,7 @@ impl Settings {
     /// A text that is no configuration.
     pub fn outside(text: &str, key: &str) -> Result<Option<String>, DeviceError> {
         let name = Text::read(text)?.word(key)?.to_string();
-        Ok(name.starts_with(OUTSIDE).then_some(name))
+        Ok(is_outside(&name).then_some(name))
     }
 
     /// Returns the settings that a text stands for. `outside` has the policies that are written in
@@ -153,13 +157,13 @@ impl Settings {
             Err(invalid(format!("the {what} is {name}, which was not loaded")))
         };
         let name = keys.word("victim")?;
-        let victim = match (name.starts_with(OUTSIDE), outside.victim) {
+        let victim = match (is_outside(name), outside.victim) {
             (true, Some(loaded)) => loaded.named(name),
             (true, None) => return missing("victim policy", name),
             (false, _) => Victim::Registered(keys.spec("victim", VictimSpec::parse)?),
         };
         let name = keys.word("placement")?;
-        let placement = match (name.starts_with(OUTSIDE), outside.placement) {
+        let placement = match (is_outside(name), outside.placement) {
             (true, Some(loaded)) => {
                 PlacementSpec::from_outside(ExternalPlacement { name: name.to_string(), ..loaded })
             }

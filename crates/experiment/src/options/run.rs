@@ -156,7 +156,7 @@ super::holder! {
         scheme: Option<String> = None;
         victim: String => "d-choices:d=10",
             "Victim policy, which picks the block to collect: greedy, d-choices:d=10,c=1, \
-             python:FILE.py:NAME and others; see flashgc policies.",
+             python:FILE.py:NAME, lib:FILE.so:NAME and others; see flashgc policies.",
             gc(Kind::Spec).stored().example("greedy").several().listed("policies")
                 .cases(&[(Case::Compare, "every built-in policy")])
                 .checked(|_, text| VictimSpec::parse(text).map(drop));
@@ -180,8 +180,8 @@ super::holder! {
                 .checked(|_, text| Levelling::parse(text).map(drop));
         #[serde(skip_serializing_if = "is_none")]
         placement: String => "none",
-            "Placement, which chooses the open block of each page: {words}, or \
-             python:FILE.py:NAME. All but none need the pool frontier.",
+            "Placement, which chooses the open block of each page: {words}, \
+             python:FILE.py:NAME or lib:FILE.so:NAME. All but none need the pool frontier.",
             gc(Kind::Spec).stored().example("dac:regions=3,zombie-block=yes").several().listed("placements")
                 .checked(|_, text| PlacementSpec::parse(text).map(drop));
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -720,10 +720,10 @@ static LAST: &[OptionInfo] = &[
     ),
 ];
 
-/// Checks a couple, except for parts in Python, which only those know who load them.
+/// Checks a couple, except for parts in files, which only those know who load them.
 fn check_scheme(_: &str, text: &str) -> Result<(), SpecError> {
     let couple = Couple::parse(text)?;
-    if !couple.victim.starts_with(PYTHON) {
+    if !is_in_file(&couple.victim) {
         let name = couple.victim.split(':').next().unwrap_or_default();
         if !victim_policies().iter().any(|info| info.name == name) {
             let known = couples().iter().map(|info| info.name);
@@ -732,14 +732,16 @@ fn check_scheme(_: &str, text: &str) -> Result<(), SpecError> {
         }
         VictimSpec::parse(&couple.victim)?;
     }
-    if !couple.placement.starts_with(PYTHON) {
+    if !is_in_file(&couple.placement) {
         PlacementSpec::parse(&couple.placement)?;
     }
     couple.frontier.map_or(Ok(()), |frontier| Frontier::parse(&frontier).map(drop))
 }
 
-/// The begin of the text of a policy in Python.
-const PYTHON: &str = "python:";
+/// Returns `true` for the text of a policy in Python or in a compiled library.
+fn is_in_file(text: &str) -> bool {
+    text.starts_with("python:") || text.starts_with("lib:")
+}
 
 fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
     // Only the text itself is checked, so any size of the drive will do.

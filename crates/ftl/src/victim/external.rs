@@ -30,12 +30,12 @@ impl External {
 impl State for External {
     fn save(&self, to: &mut Writer<'_>) {
         to.refuse(Fault::new(
-            "a victim policy written in Python keeps what it knows to itself, and cannot be saved",
+            "a victim policy of your own keeps what it knows to itself, and cannot be saved",
         ));
     }
 
     fn restore(&mut self, _: &mut Reader<'_>) -> Result<(), Fault> {
-        Err(Fault::new("a victim policy written in Python cannot be restored"))
+        Err(Fault::new("a victim policy of your own cannot be restored"))
     }
 }
 
