@@ -213,6 +213,12 @@ def test_a_table_that_is_no_scheme_is_refused_with_its_place(
     assert message in line
 
 
+def test_the_schema_of_experiments_has_the_tables(command: Command) -> None:
+    tables = json.loads(command("schema").stdout)["properties"]["scheme"]["additionalProperties"]
+    assert {*tables["properties"]} == {"victim", "placement", "frontier", "label"}
+    assert tables["required"] == ["victim"]
+
+
 def test_the_first_column_has_the_schemes(command: Command, tmp_path: Path) -> None:
     (tmp_path / "due.py").write_text(FILE.read_text())
     (tmp_path / "e.toml").write_text(TABLES)

@@ -21,8 +21,13 @@ from flashgc._core import ConfigError, scheme_parts, suggest
 SECTION = "scheme"
 #: The path of the option.
 PATH = "gc.scheme"
-#: The keys of a table.
-_KEYS = ("victim", "placement", "frontier", "label")
+#: The keys of a table, each with what it is and an example.
+KEYS = {
+    "victim": ("Victim policy", "cost-benefit"),
+    "placement": ("Placement; without one, none", "python:mine.py:Classes,alpha=0.25"),
+    "frontier": ("Write frontier; without one, that of the drive, or the pool", "pool:low=2"),
+    "label": ("Name that results have; without one, that of the table", "EDT (ours)"),
+}
 
 
 @dataclass(frozen=True)
@@ -143,10 +148,10 @@ def _texts(tables: Any, places: Mapping[str, str]) -> dict[str, str]:
                 f"hint: write [{SECTION}.{name}], then victim = ..."
             )
         for key, value in table.items():
-            if key not in _KEYS:
+            if key not in KEYS:
                 raise ConfigError(
                     f"{_place(places, name, key)}: unknown key '{key}' in [{SECTION}.{name}]; "
-                    f"hint: {suggest(key, list(_KEYS))}"
+                    f"hint: {suggest(key, list(KEYS))}"
                 )
             if not isinstance(value, str):
                 raise ConfigError(

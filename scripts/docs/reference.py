@@ -18,6 +18,7 @@ import flashgc
 import parts as parts_of_results
 import refusals
 from flashgc import registry
+from flashgc._schemes import KEYS
 from flashgc.command.options import BRIEF
 from flashgc.model import models
 from flashgc.options import (
@@ -230,6 +231,14 @@ def _sections() -> str:
     return "\n\n".join(parts)
 
 
+def _scheme_keys() -> str:
+    """The keys of a scheme in an experiment file."""
+    rows = [
+        f"| `{key}` | {text}. For example `{example}`. |" for key, (text, example) in KEYS.items()
+    ]
+    return "\n".join(["| key | what it means |", "|---|---|", *rows])
+
+
 def _tenants() -> str:
     """The keys of a tenant in an experiment file."""
     rows = [
@@ -271,6 +280,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "content": api_page,
     "lists": lambda: ", ".join(f"`{option.key}`" for option in OPTIONS if option.several),
     "sections": _sections,
+    "scheme_keys": _scheme_keys,
     "tenants": _tenants,
 }
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from flashgc._schemes import KEYS
+from flashgc._schemes import SECTION as SCHEMES
 from flashgc.command.declaring import command
 from flashgc.options import (
     SECTIONS,
@@ -65,7 +67,24 @@ def json_schema() -> dict[str, Any]:
             }
             for section in SECTIONS
         }
-        | {"tenant": _tenants()},
+        | {"tenant": _tenants(), SCHEMES: _schemes()},
+    }
+
+
+def _schemes() -> dict[str, Any]:
+    return {
+        "description": "Schemes, each a victim policy, a placement and a frontier under one name",
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["victim"],
+            "properties": {
+                key: {"description": text, "type": "string", "examples": [example]}
+                for key, (text, example) in KEYS.items()
+            },
+        },
     }
 
 
