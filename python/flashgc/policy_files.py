@@ -14,6 +14,7 @@ decides when the code that it names may be loaded.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import stat
@@ -46,6 +47,8 @@ _WRITTEN = re.compile(
 )
 #: The begins of such a text, each with the form that a hint shows.
 FORMS = {"python:": "python:FILE.py:NAME", "lib:": "lib:FILE.so:NAME"}
+#: The numbers of the libraries that this process loads.
+_LOADS = itertools.count()
 #: A place within a file: ``grid.toml:3:10``.
 _IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
@@ -248,7 +251,9 @@ def _copied(content: bytes, ending: str) -> Iterator[str]:
         try:
             with open(descriptor, "wb", closefd=False) as file:
                 file.write(content)
-            yield f"/proc/self/fd/{descriptor}"
+            # The system knows a library by the text of its path, so each load has its own text.
+            ways = "".join(".//" if bit == "1" else "./" for bit in f"{next(_LOADS):b}")
+            yield f"/proc/self/fd/{ways}{descriptor}"
         finally:
             os.close(descriptor)
         return

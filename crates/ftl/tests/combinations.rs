@@ -108,7 +108,7 @@ fn somewhere(context: &str) -> usize {
 
 /// Returns `true` if saving was refused, as for a policy from outside.
 fn is_refused(saved: &std::io::Result<Vec<u8>>) -> bool {
-    saved.as_ref().is_err_and(|why| why.to_string().contains("written in Python"))
+    saved.as_ref().is_err_and(|why| why.to_string().contains("and cannot be saved"))
 }
 
 /// Runs until the commands or the drive's life end; every written page is there afterwards.
