@@ -76,6 +76,9 @@ if TYPE_CHECKING:
         compare,
         run,
     )
+    from flashgc.studies.bundles.making import bundle
+    from flashgc.studies.bundles.outcome import Bundle, Verified
+    from flashgc.studies.bundles.verifying import verify
     from flashgc.studies.finding.find import find
     from flashgc.studies.finding.outcome import Threshold
     from flashgc.studies.fleets.fleet import fleet
@@ -100,6 +103,7 @@ if "IPython" in sys.modules:  # In other programs the engine is imported at its 
 
 __all__ = [
     "Blocks",
+    "Bundle",
     "Comparison",
     "ConfigError",
     "Control",
@@ -128,11 +132,13 @@ __all__ = [
     "TraceError",
     "TraceStat",
     "Tuned",
+    "Verified",
     "Victim",
     "VictimPolicy",
     "Wear",
     "allocations",
     "arrivals",
+    "bundle",
     "caches",
     "check_placement",
     "check_policy",
@@ -169,6 +175,7 @@ __all__ = [
     "trace_stat",
     "trace_synth",
     "tune",
+    "verify",
     "version",
     "vm_schemes",
     "wear",
@@ -201,6 +208,9 @@ _HOMES = {
     "reports.paper": "paper_table",
     "reports.printed": "PaperTable",
     "studies.sweep.report": "report",
+    "studies.bundles.making": "bundle",
+    "studies.bundles.outcome": "Bundle Verified",
+    "studies.bundles.verifying": "verify",
     "studies.finding.find": "find",
     "studies.fleets.fleet": "fleet",
     "studies.gaps.gap": "gap",

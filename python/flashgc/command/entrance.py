@@ -28,6 +28,8 @@ COMMANDS = {
     "plot": "flashgc.command.plot:plot",
     "table": "flashgc.command.table:table",
     "report": "flashgc.command.report:report",
+    "bundle": "flashgc.command.bundle:bundle",
+    "verify": "flashgc.command.bundle:verify",
     "tune": "flashgc.command.tune:tune",
     "gap": "flashgc.command.gap:gap",
     "reproduce": "flashgc.command.reproduce:reproduce",
