@@ -37,6 +37,10 @@ def documents(folder: Path) -> Iterator[Document]:
         },
         results=folder / "grid.results",
     )
+    grid = folder / "grid.toml"
+    grid.write_text("[drive]\nblocks = 64\npages_per_block = 16\n[run]\nwrites = '2x'\n")
+    yield flashgc.bundle(grid, folder / "grid.zip")
+    yield flashgc.verify(folder / "grid.zip")
     yield flashgc.find("spare", "WA<3", low="10%", high="30%", step="5%", runs=2, **DRIVE)
     volumes = folder / "volumes.csv"
     volumes.write_text("".join(f"{n % 2},W,{n * 7 % 64 * 4096},4096,0\n" for n in range(2000)))

@@ -36,7 +36,8 @@ class Bundle(Document):
 
     def _shown(self) -> Shown:
         line = f"{self.path}: {self.cells} cells, {len(self.files)} files"
-        return Shown(line, [("not in it", name) for name in self.traces])
+        rows = [("file", name) for name in self.files]
+        return Shown(line, rows + [("not in it", name) for name in self.traces])
 
 
 @dataclass(frozen=True)
