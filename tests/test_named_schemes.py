@@ -86,6 +86,7 @@ def test_a_text_has_its_parts(text: str, expected: tuple[Any, ...]) -> None:
         ("gredy", "unknown scheme or victim policy 'gredy'; hint: did you mean 'greedy'"),
         ("greedy + sepbit + dac", "has a second placement, dac; hint: leave one out"),
         ("greedy + pool + single", "has a second frontier, single"),
+        ("gc-gd + pool + single", "has a second frontier, single"),
         ("gc-gd + sepbit", "gc-gd has a placement already; hint: gc-gd, or greedy + sepbit"),
         ("greedy + sepbti", "'sepbti' in 'greedy + sepbti' is no placement and no frontier; hint: "
                             "did you mean 'sepbit'"),
@@ -139,7 +140,7 @@ def test_a_scheme_runs_as_its_parts_do() -> None:
     assert parts(named) == parts(by_object) == ("mine", *parts(plain)[1:])
     assert plain.config.scheme is None
     assert "scheme" not in plain.to_dict()["config"]
-    assert (plain.called, named.called) == (plain.policy, "mine")
+    assert (plain.label, named.label) == (plain.policy, "mine")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +158,19 @@ def test_the_frontier_is_that_of_the_scheme_or_of_the_drive_or_the_pool(
     assert flashgc.run(SOURCE, scheme=scheme, **DRIVE, **options).config.frontier == frontier
 
 
+def test_a_scheme_of_the_list_can_be_given_as_it_is() -> None:
+    for scheme in flashgc.schemes()[:2]:
+        by_object = flashgc.run(SOURCE, scheme=scheme, **DRIVE)
+        assert by_object.digest == flashgc.run(SOURCE, scheme=scheme.name, **DRIVE).digest
+        assert by_object.config.scheme == scheme.name
+    with pytest.raises(ConfigError, match="a scheme has this name already"):
+        flashgc.run(SOURCE, scheme=Scheme("gc-gd", "greedy", "dac:regions=4"), **DRIVE)
+
+
 def test_schemes_have_objects_of_programs() -> None:
     plain = flashgc.run(SOURCE, victim=Due, placement=Due, frontier="pool", **DRIVE)
     ranking = flashgc.compare([], SOURCE, scheme=[Scheme("due", Due, Due), "greedy"], **DRIVE)
-    results = {rank.result.called: rank.result for rank in ranking}
+    results = {rank.result.label: rank.result for rank in ranking}
     assert results["due"].digest == plain.digest
     assert {*results} == {"due", "greedy"}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flashgc._core import ConfigError, scheme_parts, suggest
@@ -80,17 +80,40 @@ class Scheme:
 
     @property
     def text(self) -> str:
-        """The text that the option takes."""
-        return f"{self.name} = {self.couple}"
+        """The text that the option takes; a scheme without a name of its own has none in it."""
+        return self.couple if self.name == self.couple else f"{self.name} = {self.couple}"
+
+
+def with_policies(text: Any, change: Callable[[str], str]) -> Any:
+    """The text of a scheme with ``change`` of its victim policy and of its placement.
+
+    A value that is no scheme stays as it is; a later check refuses it.
+
+    >>> with_policies("mine = fifo + sepbit", str.upper), with_policies("fifo", str.upper)
+    ('mine = FIFO + SEPBIT', 'FIFO')
+    """
+    try:
+        scheme = Scheme.parse(text) if isinstance(text, str) else None
+    except ConfigError:
+        scheme = None
+    if scheme is None:
+        return text
+    victim, placement = scheme.specs
+    if placement != "none":
+        placement = change(placement)
+    moved = replace(scheme, victim=change(victim), placement=placement)
+    if moved == scheme:
+        return text
+    return moved.couple if scheme.name == scheme.couple else moved.text
 
 
 def python_parts(texts: Any) -> Iterator[tuple[str, str]]:
-    """Key and text of the victim policies and placements in Python that schemes name.
+    """Key and text of the victim policies and placements that schemes name.
 
     Texts that are no schemes have none; a later check refuses them.
     """
     for text in texts if isinstance(texts, list | tuple) else [texts]:
-        if isinstance(text, str) and ("python:" in text or "lib:" in text):
+        if isinstance(text, str):
             with contextlib.suppress(ConfigError):
                 victim, placement = Scheme.parse(text).specs
                 yield "victim", victim

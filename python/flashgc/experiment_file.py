@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, check, is_trace, toml_places
-from flashgc._schemes import SECTION, Scheme, in_tables
+from flashgc._schemes import SECTION, in_tables, with_policies
 from flashgc.policy_files import KEYS, in_folder
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
@@ -71,34 +71,23 @@ def _name_code(values: Any, folder: Path) -> None:
             _name_code(value, folder)
     if not isinstance(values, dict):
         return
+    move = partial(in_folder, folder=folder)
     gc = values.get("gc")
     section: dict[str, Any] = gc if isinstance(gc, dict) else {}
     for key in KEYS:
         texts = section.get(key)
         if isinstance(texts, list):
-            section[key] = [in_folder(text, folder) for text in texts]
+            section[key] = [move(text) for text in texts]
         elif texts is not None:
-            section[key] = in_folder(texts, folder)
+            section[key] = move(texts)
     texts = section.get("scheme")
     if isinstance(texts, list):
-        section["scheme"] = [_scheme_in(text, folder) for text in texts]
+        section["scheme"] = [with_policies(text, move) for text in texts]
     elif texts is not None:
-        section["scheme"] = _scheme_in(texts, folder)
-    in_tables(values.get(SECTION), lambda text: in_folder(text, folder))
+        section["scheme"] = with_policies(texts, move)
+    in_tables(values.get(SECTION), move)
     for value in values.values():
         _name_code(value, folder)
-
-
-def _scheme_in(text: Any, folder: Path) -> Any:
-    if not isinstance(text, str) or not ("python:" in text or "lib:" in text):
-        return text
-    try:
-        scheme = Scheme.parse(text)
-    except ConfigError:
-        return text  # A later check refuses it.
-    victim, placement = in_folder(scheme.victim, folder), in_folder(scheme.placement, folder)
-    moved = replace(scheme, victim=victim, placement=placement)
-    return moved.couple if scheme.name == scheme.couple else moved.text
 
 
 def _read(path: Path) -> str:

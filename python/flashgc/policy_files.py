@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults, _neighbours
-from flashgc._core import CompiledScheme, ConfigError, suggest
+from flashgc._core import CompiledScheme, ConfigError, check, suggest
 from flashgc._schemes import PATH as SCHEMES
-from flashgc._schemes import python_parts
+from flashgc._schemes import Scheme, python_parts
 from flashgc.foreign import one_line
 from flashgc.policy_parameters import bound
 
@@ -68,7 +68,7 @@ def in_file(text: str) -> bool:
     return match is not None and os.path.isfile(match["file"])
 
 
-def in_folder(text: object, folder: Path) -> object:
+def in_folder(text: Any, folder: Path) -> Any:
     """``text``, with a relative file counted from ``folder`` if it names a policy in Python."""
     match = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
     if match is None or str(folder) == ".":
@@ -159,6 +159,22 @@ def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
     return Files(guarded=guarded).load(text, place)
 
 
+def load_scheme(scheme: str | Scheme, place: str) -> Scheme:
+    """Check a scheme, given as an object or by its text, and load its policies in files.
+
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
+    """
+    try:
+        scheme = scheme if isinstance(scheme, Scheme) else Scheme.parse(scheme)
+        check("scheme", scheme.text)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None
+    for text in scheme.specs:
+        if is_written(text):
+            load_policy(text, place)
+    return scheme
+
+
 class Files:
     """Files of policies, each loaded once, so that policies of one file share its globals.
 
@@ -198,6 +214,14 @@ class Files:
             policy = getattr(module, name)
             self._policies[key] = bound(policy, written.parameters, place)
         return self._policies[key]
+
+    def of(self, config: Mapping[str, Any]) -> dict[str, tuple[str, object]]:
+        """The policies in files that a configuration names: text and object, by their options."""
+        return {
+            key: (config[key], self.load(config[key], key))
+            for key in KEYS
+            if is_written(config.get(key))
+        }
 
     def _library(self, written: Written, place: str) -> CompiledScheme:
         file = written.file

@@ -266,6 +266,63 @@ def test_a_bundle_that_names_other_files_is_refused(grid: Path, tmp_path: Path) 
         flashgc.verify(path, allow_python=True)
 
 
+def resigned(tmp_path: Path, changes: dict[str, bytes], **manifest: object) -> Path:
+    """A bundle with other files and entries of its manifest, and the digests that these have."""
+    import hashlib
+
+    with zipfile.ZipFile(tmp_path / "paper.zip") as packed:
+        files = {name: packed.read(name) for name in packed.namelist()} | changes
+    signed = json.loads(files.pop("manifest.json")) | manifest
+    signed["files"] |= {name: hashlib.sha256(text).hexdigest() for name, text in changes.items()}
+    path = tmp_path / "signed.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("manifest.json", json.dumps(signed))
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("experiment", "manifest", "message"),
+    [
+        (b"{", {}, "experiment.json is no experiment"),
+        (b"[]", {}, "experiment.json is no experiment"),
+        (b'"gc"', {}, "experiment.json is no experiment"),
+        (b'{"sweep": {"experiments": ["away.toml"]}}', {}, "a bundle has one file"),
+        (b'{"scheme": {"x": {"victim": "python:/away.py:X"}}}', {}, "code, which would run"),
+        (b'{"scheme": 3}', {}, "found 3, expected tables"),
+        (b'{"gc": {"victim": 3}}', {}, "gc.victim|victim"),
+        (None, {"cells": [{"at": {}}]}, "manifest.json is damaged"),
+        (None, {"cells": [{"at": {}, "digest": "0", "write_amplification": "1"}]}, "is damaged"),
+        (None, {"cells": 3}, "manifest.json is damaged"),
+        (None, {"traces": {"a": 3}}, "manifest.json is damaged"),
+        (None, {"traces": []}, "manifest.json is damaged"),
+        (None, {"cells": []}, "has 4 cells, manifest.json 0"),
+    ],
+)
+def test_what_somebody_wrote_into_a_bundle_is_refused(
+    experiment: bytes | None, manifest: dict[str, object], message: str, grid: Path, tmp_path: Path
+) -> None:
+    flashgc.bundle(grid, tmp_path / "paper.zip")
+    changes = {} if experiment is None else {"experiment.json": experiment}
+    with pytest.raises(ConfigError, match=message):
+        flashgc.verify(resigned(tmp_path, changes, **manifest), allow_python=experiment is None)
+
+
+def test_a_table_that_a_generator_reads_is_in_the_bundle(tmp_path: Path) -> None:
+    rows = "".join(f"{page * 4096},{1 + page % 7}\n" for page in range(1000))
+    (tmp_path / "table.csv").write_text("LBA,Frequency\n" + rows)
+    (tmp_path / "grid.toml").write_text(
+        f"[drive]\nblocks = 96\npages_per_block = 16\n[run]\nwrites = '1x'\n"
+        f"[workload]\nsource = 'frequency:path={tmp_path / 'table.csv'}'\n"
+    )
+    made = flashgc.bundle(tmp_path / "grid.toml", tmp_path / "paper.zip")
+    assert "file/0/table.csv" in made.files
+    bundle = away(tmp_path / "paper.zip", tmp_path)
+    (tmp_path / "table.csv").unlink()
+    assert flashgc.verify(bundle).agrees
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.compiled.told import Told
+from tests.compiled.mixing import Mixing
 from tests.conftest import Command
 
 import flashgc
@@ -20,7 +20,7 @@ from flashgc.device.realtime import clock
 from flashgc.policy_files import Files
 
 HEADER = Path(flashgc.__file__).with_name("include")
-SOURCE = Path(__file__).with_name("told.c")
+SOURCE = Path(__file__).with_name("mixing.c")
 WORKLOAD = "0.8*hotcold:f=0.1,r=0.9,trim=5% + 0.2*sequential"
 DRIVE: dict[str, Any] = {
     "blocks": 96, "pages_per_block": 8, "spare": "30%", "writes": "3x", "runs": 2
@@ -44,12 +44,12 @@ def compiled(source: Path, target: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(SOURCE, tmp_path_factory.mktemp("compiled") / "told.so")
+    return compiled(SOURCE, tmp_path_factory.mktemp("compiled") / "mixing.so")
 
 
-def told(library: Path, more: str = "") -> Scheme:
-    text = f"lib:{library}:told{more}"
-    return Scheme("told", text, text)
+def mixing(library: Path, more: str = "") -> Scheme:
+    text = f"lib:{library}:mixing{more}"
+    return Scheme("mixing", text, text)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_every_call_has_the_arguments_of_that_in_python(
     options: dict[str, Any], library: Path
 ) -> None:
     workload = WORKLOAD if "host_cache" not in options else "hotcold:f=0.1,r=0.9,read=20%"
-    by_library = flashgc.run(workload, scheme=told(library), **options)
-    in_python = flashgc.run(workload, scheme=Scheme("told", Told, Told), **options)
+    by_library = flashgc.run(workload, scheme=mixing(library), **options)
+    in_python = flashgc.run(workload, scheme=Scheme("mixing", Mixing, Mixing), **options)
     assert by_library.digest == in_python.digest
     assert by_library.erases > 100
-    assert by_library.config.scheme == "told"
+    assert by_library.config.scheme == "mixing"
 
 
 def test_a_victim_policy_alone_is_that_in_python(library: Path) -> None:
-    text = f"lib:{library}:told"
+    text = f"lib:{library}:mixing"
     alone = flashgc.run(WORKLOAD, victim=text, frontier="pool", **DRIVE)
     beside = flashgc.run(WORKLOAD, victim=text, placement="dac", frontier="pool", **DRIVE)
 
@@ -83,34 +83,46 @@ def test_a_victim_policy_alone_is_that_in_python(library: Path) -> None:
         """The picks alone: nothing is told."""
 
         def __init__(self) -> None:
-            self.told = Told()
+            self.mixing = Mixing()
             self.begun = False
 
         def pick(self, blocks: flashgc.Blocks) -> int:
             if not self.begun:
-                self.told.begin(len(blocks) * blocks.pages_per_block, blocks.pages_per_block)
+                self.mixing.begin(len(blocks) * blocks.pages_per_block, blocks.pages_per_block)
                 self.begun = True
-            return self.told.pick(blocks)
+            return self.mixing.pick(blocks)
 
     assert alone.digest == flashgc.run(WORKLOAD, victim=Alone, frontier="pool", **DRIVE).digest
     again = flashgc.run(WORKLOAD, victim=Alone, placement="dac", frontier="pool", **DRIVE)
     assert beside.digest == again.digest != alone.digest
 
 
+def test_the_parameters_of_a_library_are_searched(library: Path) -> None:
+    bare = f"lib:{library}:mixing"
+    tuned = flashgc.tune(
+        WORKLOAD, victim=["greedy"], placement=[f"{bare},by=1..4"], frontier=["pool:low=2"],
+        budget=6, **{**DRIVE, "writes": "1x"},
+    )  # fmt: skip
+    placements = {entry.candidate.placement for entry in tuned}
+    assert {bare} < placements <= {"none", bare, *(f"{bare},by={by}" for by in range(1, 5))}
+
+
 def test_runs_are_the_same_side_by_side_and_one_after_the_other(library: Path) -> None:
     digests = {
-        flashgc.run(WORKLOAD, scheme=told(library), **{**DRIVE, "runs": 6}, jobs=jobs).digest
+        flashgc.run(WORKLOAD, scheme=mixing(library), **{**DRIVE, "runs": 6}, jobs=jobs).digest
         for jobs in (1, 4)
     }
     assert len(digests) == 1
 
 
 def test_parameters_reach_the_library(library: Path) -> None:
-    plain = flashgc.run(WORKLOAD, scheme=told(library), **DRIVE)
-    same, other = (flashgc.run(WORKLOAD, scheme=told(library, f",by={by}"), **DRIVE) for by in "13")
+    plain = flashgc.run(WORKLOAD, scheme=mixing(library), **DRIVE)
+    same, other = (
+        flashgc.run(WORKLOAD, scheme=mixing(library, f",by={by}"), **DRIVE) for by in "13"
+    )
     assert plain.digest == same.digest != other.digest
-    file = f"python:{SOURCE.with_name('told.py')}:Told,by=3"
-    in_python = flashgc.run(WORKLOAD, scheme=Scheme("told", file, file), **DRIVE)
+    file = f"python:{SOURCE.with_name('mixing.py')}:Mixing,by=3"
+    in_python = flashgc.run(WORKLOAD, scheme=Scheme("mixing", file, file), **DRIVE)
     assert other.digest == in_python.digest
 
 
@@ -128,7 +140,7 @@ def test_parameters_reach_the_library(library: Path) -> None:
         ("stateless", "create returned NULL"),
         ("bad_host", "bad_host is no victim policy; hint: set .pick in it"),
         ("nosuch", "exports no 'nosuch'; hint: write FLASHGC_SCHEME(nosuch)"),
-        ("told,at=1", "told: its parameter is by, from 1 on !; hint"),
+        ("mixing,at=1", "mixing: its parameter is by, from 1 on !; hint"),
         ("older,by=1", "older has no parameters; hint: leave them out"),
     ],
 )
@@ -155,8 +167,8 @@ def test_a_faulty_placement_is_refused(name: str, message: str, library: Path) -
 def test_a_scheme_of_an_older_header_has_the_members_of_its_time(library: Path) -> None:
     """Its struct ends after ``pick``: what lies behind it is not read."""
     older = flashgc.run(WORKLOAD, victim=f"lib:{library}:older", frontier="pool", **DRIVE)
-    told = flashgc.run(WORKLOAD, victim=f"lib:{library}:told", frontier="pool", **DRIVE)
-    assert older.digest == told.digest
+    alone = flashgc.run(WORKLOAD, victim=f"lib:{library}:mixing", frontier="pool", **DRIVE)
+    assert older.digest == alone.digest
     with pytest.raises(FlashgcError, match="older is no placement"):
         flashgc.run(WORKLOAD, placement=f"lib:{library}:older", frontier="pool", **DRIVE)
 
@@ -180,7 +192,7 @@ def test_a_library_that_was_compiled_again_is_another_scheme(
 ) -> None:
     """Also in the process that has loaded it before; and kept results are not those of before."""
     # A library that stays loaded. The system must not give it in place of the next one.
-    loaded = Files().load(f"lib:{library}:told", "victim")
+    loaded = Files().load(f"lib:{library}:mixing", "victim")
     assert isinstance(loaded, CompiledScheme)
     source = tmp_path / "first.c"
     digests = []
@@ -217,9 +229,11 @@ def test_a_library_that_was_compiled_again_is_another_scheme(
 
 def test_a_stored_drive_keeps_the_name_of_the_library(library: Path, tmp_path: Path) -> None:
     file = tmp_path / "drive.flash"
-    with Device.create(file, capacity="64MiB", pages_per_block=64, scheme=told(library).text) as it:
+    with Device.create(
+        file, capacity="64MiB", pages_per_block=64, scheme=mixing(library).text
+    ) as it:
         it.write(0, b"x" * 4096)
-    with pytest.raises(ConfigError, match=r"names code as its .*told.so.*--allow-python"):
+    with pytest.raises(ConfigError, match=r"names code as its .*mixing.so.*--allow-python"):
         Device.open(file)
     with Device.open(file, allow_python=True) as it:
         assert it.read(0, 1) == b"x"
@@ -230,22 +244,22 @@ def test_a_stored_drive_keeps_the_name_of_the_library(library: Path, tmp_path: P
 def test_a_run_of_it_cannot_be_saved(library: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a victim policy of your own cannot be saved"):
         flashgc.run(
-            WORKLOAD, victim=f"lib:{library}:told", checkpoint=tmp_path / "run.ckpt", **DRIVE
+            WORKLOAD, victim=f"lib:{library}:mixing", checkpoint=tmp_path / "run.ckpt", **DRIVE
         )
 
 
 def test_an_experiment_that_names_a_library_says_that_it_runs_code(
     library: Path, command: Command, tmp_path: Path
 ) -> None:
-    shutil.copy(library, tmp_path / "told.so")
+    shutil.copy(library, tmp_path / "mixing.so")
     (tmp_path / "e.toml").write_text(
-        '[scheme.told]\nvictim = "lib:told.so:told"\nplacement = "lib:told.so:told"\n'
+        '[scheme.mixing]\nvictim = "lib:mixing.so:mixing"\nplacement = "lib:mixing.so:mixing"\n'
     )
     done = command("run", "e.toml", "--blocks", 96, "--pages-per-block", 8, "--spare", "30%",
                    "--writes", "2x")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "runs code" in done.stderr
-    assert str(tmp_path / "told.so") in done.stderr
+    assert str(tmp_path / "mixing.so") in done.stderr
 
 
 @pytest.mark.parametrize("language", ["python", "c", "rust"])

@@ -127,17 +127,19 @@ impl Couple {
                     return Err(SpecError::new(message, suggest(name, words)));
                 }
             };
-            if let (Some(info), Some(_)) = (known, place.as_ref()) {
-                let message = format!("'{}': {first} has a placement already", text.trim());
-                return Err(SpecError::new(
-                    message,
+            if place.replace(part.clone()).is_none() {
+                continue;
+            }
+            return Err(match known.filter(|_| kind == "placement") {
+                Some(info) => SpecError::new(
+                    format!("'{}': {first} has a placement already", text.trim()),
                     format!("{first}, or {} + {part}", info.victim),
-                ));
-            }
-            if place.replace(part.clone()).is_some() {
-                let message = format!("'{}' has a second {kind}, {part}", text.trim());
-                return Err(SpecError::new(message, "leave one out"));
-            }
+                ),
+                None => SpecError::new(
+                    format!("'{}' has a second {kind}, {part}", text.trim()),
+                    "leave one out",
+                ),
+            });
         }
         let mut couple = Self {
             name: String::new(),
@@ -149,7 +151,17 @@ impl Couple {
             (Some(info), false) => info.name.to_string(),
             _ => couple.to_string(),
         });
-        Ok(couple)
+        match couples().iter().find(|info| info.name == couple.name) {
+            Some(info) if !couple.is(info) => {
+                Err(no_name(&couple.name, "a scheme has this name already"))
+            }
+            _ => Ok(couple),
+        }
+    }
+
+    /// Returns `true` if its parts are those of `info`.
+    fn is(&self, info: &CoupleInfo) -> bool {
+        self.victim == info.victim && self.placement == info.placement && self.frontier.is_none()
     }
 }
 
@@ -210,12 +222,13 @@ fn checked_name(name: &str) -> Result<String, SpecError> {
         () if name.chars().count() > LONGEST_NAME => {
             format!("it has {} characters", name.chars().count())
         }
-        () if couples().iter().any(|info| info.name == name) => {
-            "a scheme has this name already".to_string()
-        }
         () => return Ok(name.to_string()),
     };
+    Err(no_name(name, &fault))
+}
+
+fn no_name(name: &str, fault: &str) -> SpecError {
     let shown: String = name.chars().filter(|each| !each.is_control()).take(LONGEST_NAME).collect();
     let message = format!("'{shown}' is no name for a scheme: {fault}");
-    Err(SpecError::new(message, format!("at most {LONGEST_NAME} characters, such as mine")))
+    SpecError::new(message, format!("at most {LONGEST_NAME} characters, such as mine"))
 }

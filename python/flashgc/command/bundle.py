@@ -90,8 +90,7 @@ def verify(
         for verdict in verified.verdicts:
             if verdict.state != "agrees" or not quiet:
                 click.echo(f"{verdict.state:8} {verdict.at}: {verdict.why}")
-        count = sum(verdict.state == "agrees" for verdict in verified.verdicts)
-        click.echo(f"{count} of {len(verified.verdicts)} cells agree")
+        click.echo(f"{verified.agreeing} of {len(verified.verdicts)} cells agree")
         if not verified.agrees and verified.version != version():
             click.echo(f"made by flashgc {verified.version}, run by {version()}", err=True)
     if verified.interrupted:

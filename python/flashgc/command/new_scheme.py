@@ -85,7 +85,7 @@ def _files(name: str, language: str) -> dict[str, str]:
         f"test_{name}.py": "test_scheme.py.txt",
         f"{name}.toml": "grid.toml.txt",
     }
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)))
+    folder = os.path.dirname(os.path.dirname(__file__))
     texts = {}
     for file, template in templates.items():
         with open(os.path.join(folder, "templates", template), encoding="utf-8") as opened:

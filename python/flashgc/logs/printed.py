@@ -160,9 +160,7 @@ def _ocp(path: str, text: str, start: int, end: int) -> _Fields:
         _refuse_empty(path, text, start)
     value, at = fields[keys]
     # Two numbers of 64 bits, the higher one first.
-    halves = re.fullmatch(
-        r"(\d+)\s+(\d+)", text[at : text.find("\n", at) % (len(text) + 1)].strip()
-    )
+    halves = re.fullmatch(r"(\d+)\s+(\d+)", text[at:end].partition("\n")[0].strip())
     if halves is not None:
         value = {"hi": int(halves[1]), "lo": int(halves[2])}
     return {**fields, keys: (value, at)}

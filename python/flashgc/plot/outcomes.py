@@ -172,7 +172,7 @@ def _beside(
 
 #: Texts for each part of a configuration that may differ between rows, in the order of a name.
 _NAMES: dict[str, Callable[[Any], str]] = {
-    "called": brief,
+    "label": brief,
     "vm_scheme": lambda scheme: scheme or "none",
     "preemption": str,
     "frontier": lambda frontier: "" if frontier == "none" else brief(frontier),
@@ -189,7 +189,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     several = {path for path in _NAMES if len({attrgetter(path)(result) for result in results}) > 1}
     several -= {"frontier", "placement"} - {*varied.differing(results)}
     if not several & {"preemption", "vm_scheme"}:
-        several.add("called")
+        several.add("label")
     if not with_spare:
         several.discard("config.spare_factor")
     parts = [(attrgetter(path), words) for path, words in _NAMES.items() if path in several]
@@ -203,7 +203,7 @@ def _run_in_words(result: Result) -> str:
     """Return a description of a run: policy, workload, frontier and scheme."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.vm_scheme is None else f", {result.vm_scheme}"
-    return f"{brief(result.called)} on {result.workload}{frontier}{scheme}"
+    return f"{brief(result.label)} on {result.workload}{frontier}{scheme}"
 
 
 def model_beside_simulation(

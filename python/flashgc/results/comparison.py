@@ -132,7 +132,7 @@ class Comparison(Document):
             for rank, name in zip(self.ranking, names, strict=True)
         ]
         rows += [
-            {"name": result.called, **_parts(result), "doubts": "nothing was measured"}
+            {"name": result.label, **_parts(result), "doubts": "nothing was measured"}
             for result in self.unmeasured
         ]
         return rows
@@ -151,7 +151,7 @@ class Comparison(Document):
         if not self.ranking:
             return Shown(f"{several}, nothing was measured", [], notes=self._notes())
         best = self.best
-        line = f"{several} on {short(best.workload)}, best {brief(best.called)}: {best.headline}"
+        line = f"{several} on {short(best.workload)}, best {brief(best.label)}: {best.headline}"
         parts = varied.differing(self.results)
         timed = best.timing is not None
         columns = [
@@ -165,7 +165,7 @@ class Comparison(Document):
         rows = [
             [
                 str(rank.place),
-                brief(rank.result.called),
+                brief(rank.result.label),
                 *(varied.PARTS[part](rank.result) for part in parts),
                 *(_times(rank.result) if timed else []),
                 figure(rank.result.write_amplification, rank.result.write_amplification_ci95),
@@ -178,7 +178,7 @@ class Comparison(Document):
     def _notes(self) -> list[str]:
         from flashgc.registry import brief
 
-        notes = [f"nothing was measured: {brief(result.called)}" for result in self.unmeasured]
+        notes = [f"nothing was measured: {brief(result.label)}" for result in self.unmeasured]
         notes += [
             f"left out: {short(left_out.name)}: {left_out.reason}" for left_out in self.left_out
         ]

@@ -115,7 +115,7 @@ class Result(Document, run.Result):
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """The name of the scheme, or else the policy."""
         return self.config.scheme or self.policy
 
@@ -178,7 +178,7 @@ class Result(Document, run.Result):
 
     def _shown(self) -> Shown:
         config = self.config
-        names = f"{short(self.called)} on {short(self.workload)}"
+        names = f"{short(self.label)} on {short(self.workload)}"
         line = f"{names}: {self.headline}, {runs(len(self.run_values))}"
         rows = [
             ("workload", short(self.workload)),

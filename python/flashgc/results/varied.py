@@ -32,7 +32,7 @@ def differing(results: Sequence[Result]) -> list[str]:
     spares = {result.config.spare for result in results}
     by_name: dict[str, list[Result]] = {}
     for result in results:
-        by_name.setdefault(result.called, []).append(result)
+        by_name.setdefault(result.label, []).append(result)
     return [
         heading
         for heading, text in PARTS.items()
@@ -52,7 +52,7 @@ def have_schemes(results: Sequence[Result]) -> bool:
 
 def name(result: Result, parts: Collection[str], written: Callable[[str], str] = str) -> str:
     """The name of a result: its scheme or policy, and ``parts``, formatted by ``written``."""
-    return "/".join(written(part) for part in (result.called, *_texts(result, parts)))
+    return "/".join(written(part) for part in (result.label, *_texts(result, parts)))
 
 
 def names(results: Sequence[Result], written: Callable[[str], str] = str) -> list[str]:
@@ -63,7 +63,7 @@ def names(results: Sequence[Result], written: Callable[[str], str] = str) -> lis
     """
     parts = differing(results)
     has_facts = any(result.swap is not None or result.timing is not None for result in results)
-    if parts and has_facts and len({result.called for result in results}) == 1:
+    if parts and has_facts and len({result.label for result in results}) == 1:
         return ["/".join(map(written, _texts(result, parts))) for result in results]
     return [name(result, parts, written) for result in results]
 

@@ -24,7 +24,7 @@ from flashgc.policy_files import KEYS, is_written, parted
 from flashgc.registry import trace_layouts
 
 #: The path of a file in the spec of a generator.
-_IN_SPEC = re.compile(r"\bpath=([^,\s]+)")
+IN_SPEC = re.compile(r"\bpath=([^,\s]+)")
 
 #: Hexadecimal digits of a digest.
 DIGITS = 32
@@ -160,13 +160,13 @@ def _without_names(
     if _core.is_trace(workload):
         fields["workload"] = f"trace {digest(workload)}"
     else:
-        fields["workload"] = _IN_SPEC.sub(lambda match: f"path={digest(match[1])}", workload)
+        fields["workload"] = IN_SPEC.sub(lambda match: f"path={digest(match[1])}", workload)
     tenants = (config.get("timed") or {}).get("tenants")
     if tenants:
         names = [
             file
             for name in map(_core.tenant_workload, tenants)
-            for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
+            for file in ([name] if _core.is_trace(name) else IN_SPEC.findall(name))
         ]
         fields["timed"] = {
             **config["timed"],

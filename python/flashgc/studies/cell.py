@@ -26,12 +26,7 @@ def simulate_cell(
     """
     begun = time.monotonic()
     try:
-        files = Files()
-        policies = {
-            key: (config[key], files.load(config[key], key))
-            for key in KEYS
-            if is_written(config.get(key))
-        }
+        policies = Files().of(config)
         simulated = _engine.simulate(
             [config],
             jobs=1,

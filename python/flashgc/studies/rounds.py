@@ -12,7 +12,7 @@ from typing import Any
 
 from flashgc import _engine
 from flashgc._core import ConfigError, Control, FlashgcError, TraceError
-from flashgc.policy_files import KEYS, Files, is_written
+from flashgc.policy_files import Files
 from flashgc.progress import Show
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Study
@@ -67,7 +67,7 @@ class Rounds(Study):
         self.unkept: OSError | None = None
         #: Pages programmed by the earlier calls of the engine.
         self._programs = 0
-        #: The files of policies in Python, each loaded once.
+        #: The files of policies, each loaded once.
         self._files = Files()
 
     @property
@@ -175,15 +175,8 @@ class Rounds(Study):
     def _in_python(
         self, configs: Sequence[Mapping[str, Any]]
     ) -> dict[int, dict[str, tuple[str, object]]]:
-        """The policies in Python that configurations name; each run makes its own objects."""
-        loaded = {
-            index: {
-                key: (config[key], self._files.load(config[key], key))
-                for key in KEYS
-                if is_written(config.get(key))
-            }
-            for index, config in enumerate(configs)
-        }
+        """The policies in files that configurations name; each run makes its own objects."""
+        loaded = {index: self._files.of(config) for index, config in enumerate(configs)}
         return {index: policies for index, policies in loaded.items() if policies}
 
     def _keep(self, key: str, entry: Wanted, result: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ def show_ranked(comparison: Comparison) -> None:
     if comparison.ranking:
         show(out, listing)
     for result in comparison.unmeasured:
-        out.print(f"{result.called}: nothing was measured.")
+        out.print(f"{result.label}: nothing was measured.")
     differing = differences(results)
     if differing:
         out.print()

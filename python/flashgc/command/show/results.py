@@ -146,7 +146,7 @@ def show_comparison(comparison: Comparison) -> None:
         result = rank.result
         cells: list[Text | str] = [
             str(rank.place),
-            folded(policy_name(out)(result.called), 1000 if is_plain(out) else left),
+            folded(policy_name(out)(result.label), 1000 if is_plain(out) else left),
         ]
         cells += [folded(text(result), width) for text, width in parts]
         style = "bold green" if rank.place == 1 else ""

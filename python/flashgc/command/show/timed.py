@@ -296,7 +296,7 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
 
 
 #: The function that gives the first column: the scheme or the policy of a result.
-_POLICY: Callable[[Result], str] = operator.attrgetter("called")
+_POLICY: Callable[[Result], str] = operator.attrgetter("label")
 #: The explanation of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
@@ -306,7 +306,7 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     out = console()
     results = comparison.results
     parts = {heading: varied.PARTS[heading] for heading in varied.differing(results)}
-    if not parts or len({result.called for result in results}) > 1:
+    if not parts or len({result.label for result in results}) > 1:
         parts = {"scheme" if varied.have_schemes(results) else "policy": _POLICY, **parts}
     first = results[0]
     timed = first.config.timed or {}

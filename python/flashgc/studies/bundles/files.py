@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +11,9 @@ from typing import Any
 
 from flashgc import _core, _neighbours
 from flashgc._core import ConfigError
-from flashgc._schemes import SECTION, Scheme
+from flashgc._schemes import with_policies
 from flashgc.policy_files import is_written, parted
+from flashgc.store.identity import IN_SPEC
 
 #: Options that name a file other than a trace, by their paths.
 FILES = ("workload.streams", "workload.relations", "workload.layout")
@@ -39,12 +39,12 @@ class UsedFile:
 
 
 def renamed(values: Any, name: Callable[[UsedFile], str], path: str = "") -> Any:
-    """``values`` of an experiment or a grid, with ``name`` of each file in place of its name."""
+    """``values`` of an experiment or a grid, with ``name`` of each file in place of its name.
+
+    Schemes are texts of their option, not tables; see :func:`flashgc._schemes.with_schemes`.
+    """
     if isinstance(values, Mapping):
-        # The tables of schemes have keys as the section gc has.
-        within = "gc" if path.startswith(f"{SECTION}.") else path
-        inner = {key: f"{within}.{key}" if within else str(key) for key in values}
-        return {key: renamed(value, name, inner[key]) for key, value in values.items()}
+        return {key: renamed(value, name, f"{path}.{key}") for key, value in values.items()}
     if isinstance(values, list | tuple):
         return [renamed(value, name, path) for value in values]
     if not isinstance(values, str):
@@ -53,9 +53,11 @@ def renamed(values: Any, name: Callable[[UsedFile], str], path: str = "") -> Any
     if option in ("gc.victim", "gc.placement"):
         return _code(values, name)
     if option == "gc.scheme":
-        return _scheme(values, name)
+        return with_policies(values, lambda text: _code(text, name))
+    if option == TRACE and _core.is_trace(values):
+        return name(UsedFile("trace", values))
     if option == TRACE:
-        return name(UsedFile("trace", values)) if _core.is_trace(values) else values
+        return IN_SPEC.sub(lambda match: f"path={name(UsedFile('file', match[1]))}", values)
     if option in FILES and os.path.isfile(values):
         return name(UsedFile("file", values))
     return values
@@ -68,16 +70,6 @@ def _code(text: str, name: Callable[[UsedFile], str]) -> str:
     return written.text(name(UsedFile("code", written.file)))
 
 
-def _scheme(text: str, name: Callable[[UsedFile], str]) -> str:
-    try:
-        scheme = Scheme.parse(text)
-    except ConfigError:
-        return text  # The name of a table; the grid refuses what is none.
-    victim, placement = (_code(spec, name) for spec in scheme.specs)
-    moved = dataclasses.replace(scheme, victim=victim, placement=placement)
-    return moved.couple if scheme.name == scheme.couple else moved.text
-
-
 def files_of(values: Any) -> Iterator[UsedFile]:
     """The files that an experiment names, each once."""
     seen: dict[UsedFile, None] = {}
@@ -88,6 +80,19 @@ def files_of(values: Any) -> Iterator[UsedFile]:
 
     renamed(values, note)
     return iter(seen)
+
+
+def check_whole(values: Mapping[str, Any], places: Mapping[str, str]) -> None:
+    """Refuse an experiment that takes others from their files: a bundle has one."""
+    own = values.get("sweep", {})
+    if isinstance(own, Mapping) and "experiments" in own:
+        place = places.get("sweep.experiments", "sweep.experiments")
+        raise ConfigError(f"{place}: a bundle has one file; hint: write the experiments into it")
+
+
+def within(root: Path, text: str) -> str:
+    """``text`` with the names that files have in the bundle that lies in ``root``."""
+    return text.replace(f"{root}{os.sep}", "")
 
 
 def digest(path: str | os.PathLike[str]) -> str:

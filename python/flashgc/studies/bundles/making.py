@@ -16,7 +16,7 @@ from flashgc._interruptions import interrupts_program
 from flashgc._schemes import with_schemes
 from flashgc.experiment_file import load
 from flashgc.policy_files import announce, python_policies
-from flashgc.studies.bundles.files import UsedFile, digest, files_of, renamed
+from flashgc.studies.bundles.files import UsedFile, check_whole, digest, files_of, renamed, within
 from flashgc.studies.bundles.outcome import ABOUT, EXPERIMENT, FORMAT, MANIFEST, TEXT, Bundle
 from flashgc.studies.study import Progress
 from flashgc.studies.sweep.outcome import Sweep, Swept
@@ -87,16 +87,12 @@ def bundle(
         )
         _write_json(root / MANIFEST, manifest)
         _files.write(os.fspath(out), _packed(root))
-    return Bundle(
-        os.fspath(out), len(swept), tuple(manifest["files"]), tuple(kept), swept.interrupted
-    )
+    return Bundle(os.fspath(out), len(swept), tuple(manifest["files"]), tuple(kept))
 
 
 def _check(values: dict[str, Any], places: dict[str, str]) -> None:
-    """Refuse what no bundle has: experiments in other files."""
-    if "experiments" in values.get("sweep", {}):
-        place = places.get("sweep.experiments", "sweep.experiments")
-        raise ConfigError(f"{place}: a bundle has one file; hint: write the experiments into it")
+    """Refuse what no bundle has: experiments in other files, and files that are not there."""
+    check_whole(values, places)
     for file in files_of(values):
         if not os.path.isfile(file.path):
             raise ConfigError(f"{file.path}: no such file; hint: check the path")
@@ -138,9 +134,9 @@ def _manifest(root: Path, swept: Sweep, absent: dict[str, str]) -> dict[str, Any
 
 
 def _cell(cell: Swept, root: Path) -> dict[str, Any]:
-    at = {name: str(value).replace(f"{root}{os.sep}", "") for name, value in cell.at.items()}
+    at = {name: within(root, str(value)) for name, value in cell.at.items()}
     if cell.status == "cannot":
-        return {"at": at, "cannot": cell.reason.replace(f"{root}{os.sep}", "")}
+        return {"at": at, "cannot": within(root, cell.reason)}
     return {
         "at": at,
         "digest": cell.figures["digest"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from flashgc._documents import Document, Json, plain
@@ -28,11 +28,10 @@ class Bundle(Document):
     files: tuple[str, ...]
     #: The names of the traces of which it has the digest alone.
     traces: tuple[str, ...]
-    interrupted: bool = False
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return dict(plain(vars(self)))
 
     def _shown(self) -> Shown:
         line = f"{self.path}: {self.cells} cells, {len(self.files)} files"
@@ -62,17 +61,20 @@ class Verified(Document):
     interrupted: bool = False
 
     @property
+    def agreeing(self) -> int:
+        """The number of cells that agree."""
+        return sum(verdict.state == "agrees" for verdict in self.verdicts)
+
+    @property
     def agrees(self) -> bool:
         """True if each cell was run and agrees."""
-        return all(verdict.state == "agrees" for verdict in self.verdicts)
+        return self.agreeing == len(self.verdicts)
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
-        return {"agrees": self.agrees, **values}
+        return dict(plain({"agrees": self.agrees, **vars(self)}))
 
     def _shown(self) -> Shown:
-        count = sum(verdict.state == "agrees" for verdict in self.verdicts)
-        line = f"{self.path}: {count} of {len(self.verdicts)} cells agree"
+        line = f"{self.path}: {self.agreeing} of {len(self.verdicts)} cells agree"
         rows = [[verdict.state, verdict.at, verdict.why] for verdict in self.verdicts]
         return Shown(line, rows, [Column(""), Column("cell"), Column("")])

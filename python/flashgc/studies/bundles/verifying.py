@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 from flashgc._core import ConfigError, Control
 from flashgc._interruptions import interrupts_program
+from flashgc._schemes import with_schemes
 from flashgc.foreign import one_line
-from flashgc.studies.bundles.files import digest, files_of, renamed
+from flashgc.studies.bundles.files import check_whole, digest, files_of, renamed, within
 from flashgc.studies.bundles.outcome import (
     ABOUT,
     EXPERIMENT,
@@ -56,7 +57,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="flashgc-verify-") as folder:
         root = Path(folder)
         manifest = _unpacked(name, root)
-        values = json.loads((root / EXPERIMENT).read_bytes())
+        values = _experiment(name, root)
         files = list(files_of(values))
         code = [file.path for file in files if file.kind == "code"]
         if code and not allow_python:
@@ -86,6 +87,19 @@ def verify(
         pairs = zip(manifest["cells"], swept, strict=True)
         verdicts = tuple(_judged(expected, cell, root) for expected, cell in pairs)
     return Verified(name, verdicts, manifest["version"], swept.interrupted)
+
+
+def _experiment(name: str, root: Path) -> dict[str, Any]:
+    """The experiment, with its schemes as texts."""
+    try:
+        values = json.loads((root / EXPERIMENT).read_bytes())
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        _refuse(name, f"{EXPERIMENT} is no experiment")
+    values, _ = with_schemes(values, {})
+    check_whole(values, {})
+    return values
 
 
 def _refuse(name: str, fault: str) -> NoReturn:
@@ -120,7 +134,7 @@ def _unpacked(name: str, root: Path) -> dict[str, Any]:
             version, files = manifest[FORMAT], manifest["files"]
             traces, cells = manifest["traces"], manifest["cells"]
             manifest["version"], _ = str(manifest["version"]), [_place(cell) for cell in cells]
-            shaped = isinstance(files, dict) and isinstance(traces, dict)
+            shaped = _texts(files) and _texts(traces) and all(map(_is_expected, cells))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             _refuse(name, f"{MANIFEST} is damaged")
         if version != 1:
@@ -165,6 +179,19 @@ def _absent(missing: Sequence[str], digests: Mapping[str, str]) -> str:
     return f"needs --trace {first.rsplit('/', 1)[-1]}, whose SHA-256 is {digests[first]}{more}"
 
 
+def _texts(names: Any) -> bool:
+    """True for a mapping of texts to texts."""
+    return isinstance(names, dict) and all(isinstance(value, str) for value in names.values())
+
+
+def _is_expected(cell: Mapping[str, Any]) -> bool:
+    """True for a cell with figures, or with a reason why it cannot run."""
+    if "cannot" in cell:
+        return True
+    is_number = isinstance(cell["write_amplification"], int | float)
+    return is_number and isinstance(cell["digest"], str)
+
+
 def _place(cell: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in cell["at"].items()) or "the only cell"
 
@@ -173,13 +200,12 @@ def _judged(expected: Mapping[str, Any], cell: Swept, root: Path) -> Verdict:
     place = _place(expected)
     if cell.status == "missing":
         return Verdict(place, "not run", "stopped before")
-    reason = cell.reason.replace(f"{root}{os.sep}", "")
     if "cannot" in expected:
         if cell.status == "cannot":
             return Verdict(place, "agrees", "cannot run, as expected")
         return Verdict(place, "differs", "expected that it cannot run")
     if cell.status != "result":
-        return Verdict(place, "differs", one_line(reason))
+        return Verdict(place, "differs", one_line(within(root, cell.reason)))
     amplification = cell.figures["write_amplification"]
     if cell.figures["digest"] == expected["digest"]:
         return Verdict(place, "agrees", f"write amplification {amplification:.4f}")

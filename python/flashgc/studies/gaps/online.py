@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._schemes import Scheme
-from flashgc.policy_files import is_written, load_policy
+from flashgc.policy_files import load_scheme
 
 #: The schemes that are run by default. Greedy without a placement is always run.
 USUAL = (
@@ -45,28 +44,19 @@ def online(given: Sequence[str | Scheme], place: str) -> tuple[Scheme, ...]:
 
 
 def _scheme(given: str | Scheme, place: str) -> Scheme:
-    try:
-        scheme = given if isinstance(given, Scheme) else Scheme.parse(given)
-    except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from None
+    if isinstance(given, Scheme) and not all(
+        isinstance(part, str) for part in (given.victim, given.placement)
+    ):
+        raise ConfigError(
+            f"{place}: a policy of '{given.name}' is in no file, so results could not be kept; "
+            "hint: write python:FILE.py:NAME"
+        )
+    scheme = load_scheme(given, place)
     if scheme.frontier is not None:
         raise ConfigError(
             f"{place}: '{scheme.name}' names a frontier, and all rows have the pool frontier; "
             "hint: leave it out"
         )
-    for key, text in (("victim", scheme.victim), ("placement", scheme.placement)):
-        if not isinstance(text, str):
-            raise ConfigError(
-                f"{place}: the {key} of '{scheme.name}' is in no file, so results could not be "
-                "kept; hint: write python:FILE.py:NAME"
-            )
-        if is_written(text):
-            load_policy(text, place)  # Its faults appear before the work.
-            continue
-        try:
-            _core.check(key, text)
-        except ConfigError as error:
-            raise ConfigError(f"{place}: {error}") from None
     if scheme.specs[1].split(":")[0] == "oracle":
         raise ConfigError(
             f"{place}: '{scheme.name}' knows the future, expected a scheme that knows the past; "

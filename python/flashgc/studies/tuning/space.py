@@ -10,7 +10,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flashgc import _core, registry
 from flashgc._core import ConfigError
@@ -119,21 +119,21 @@ def _spec(name: str, values: Mapping[str, str]) -> str:
 
 
 def written_out(option: str, text: str) -> str:
-    """The spec as in results; that of a policy in Python is its text."""
+    """The spec as in results; that of a policy in a file is its text."""
     return text if is_written(text) else _core.written_out(option, text)
 
 
-#: A range of a parameter of a policy in Python.
+#: A range of a parameter of a policy in a file.
 _RANGE = re.compile(r"(\S+?)\.\.(\S+)")
 
 
-def in_python(option: str, text: str, place: str) -> Family:
-    """The family of a policy in Python, whose parameters may have ranges: ``alpha=0.05..0.9``.
+def in_file(option: str, text: str, place: str) -> Family:
+    """The family of a policy in a file, whose parameters may have ranges: ``alpha=0.05..0.9``.
 
     Raises :class:`flashgc.ConfigError`, which names ``place``, if it cannot be loaded, or a range
     is none.
 
-    >>> in_python("victim", "python:nosuch.py:Edt,alpha=1..2", "victim")
+    >>> in_file("victim", "python:nosuch.py:Edt,alpha=1..2", "victim")
     Traceback (most recent call last):
     ...
     flashgc.ConfigError: victim: nosuch.py: no such file; hint: write python:FILE.py:NAME
@@ -156,7 +156,7 @@ def in_python(option: str, text: str, place: str) -> Family:
             )
         whole = all(re.fullmatch(r"-?\d+", end) for end in match.groups())
         ranges[name] = Range(low, high, whole)
-    name = f"python:{written.file}:{written.name}"
+    name = replace(written, parameters={}).text(written.file)
     for ends in ({}, {key: f"{each.low:g}" for key, each in ranges.items()}):
         load_policy(_spec(name, {**fixed, **ends}), place)
     return Family(option, name, {**{key: (fixed[key],) for key in fixed}, **ranges}, fixed)
@@ -329,7 +329,7 @@ def _families(
     for text in texts:
         name = text.split(":")[0].strip()
         if is_written(text):
-            families.append(in_python(option, text, option))
+            families.append(in_file(option, text, option))
         elif ":" not in text:
             families.append(family(option, known[name], size))
         else:

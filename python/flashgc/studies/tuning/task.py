@@ -8,11 +8,10 @@ from typing import Any
 
 from flashgc import _core, _origins
 from flashgc._core import ConfigError
-from flashgc._schemes import Scheme
 from flashgc.configuration import LENGTHS, configurations
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import find, several
-from flashgc.policy_files import is_written, load_policy
+from flashgc.policy_files import is_written, load_scheme
 from flashgc.registry import frontiers, has_own_times, mappings
 from flashgc.results import Result
 from flashgc.studies.rounds import Outcome, Rounds, Wanted
@@ -20,7 +19,7 @@ from flashgc.studies.study import check_again, refuse
 from flashgc.studies.tuning.course import Course, of_seeds, of_trace
 from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import MOST_VALUES
-from flashgc.studies.tuning.space import Candidate, Size, Space, in_python, space
+from flashgc.studies.tuning.space import Candidate, Size, Space, in_file, space
 
 #: Options that narrow the search.
 SEARCHED = ("victim", "placement", "frontier", "scheme")
@@ -189,7 +188,7 @@ def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[
             if key == "scheme":
                 _check_scheme(text, place)
             elif is_written(text):
-                in_python(key, text, place)
+                in_file(key, text, place)
         given[key] = texts
     built_in = {
         f"gc.{key}": [text for text in texts if not is_written(text)]
@@ -201,19 +200,12 @@ def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[
 
 def _check_scheme(text: str, place: str) -> None:
     """Check a scheme that is searched; all candidates have frontiers of their own."""
-    try:
-        scheme = Scheme.parse(text)
-        _core.check("scheme", text)
-    except ConfigError as error:
-        raise ConfigError(f"{place}: {error}") from None
+    scheme = load_scheme(text, place)
     if scheme.frontier is not None:
         raise ConfigError(
             f"{place}: '{scheme.name}' names a frontier, which a search chooses itself; "
             "hint: --frontier, which narrows the search"
         )
-    for part in scheme.specs:
-        if is_written(part):
-            load_policy(part, place)
 
 
 def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str]) -> str | None:

@@ -94,7 +94,7 @@ static uint32_t pick(void *it, const flashgc_blocks *b) {
 
 #define BEGIN .abi = FLASHGC_ABI, .size = sizeof(flashgc_scheme)
 
-FLASHGC_SCHEME(told) = {
+FLASHGC_SCHEME(mixing) = {
     BEGIN, .describe = describe, .create = create, .destroy = destroy, .pick = pick, .host = host, .copy = copy,
     .holds = holds, .wrote = wrote, .trimmed = trimmed, .copied = wrote, .opened = opened, .collected = collected,
 };

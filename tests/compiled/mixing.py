@@ -1,4 +1,4 @@
-"""The scheme of ``told.c`` in Python."""
+"""The scheme of ``mixing.c`` in Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def none(value: int | None) -> int:
     return NONE if value is None else value
 
 
-class Told:
+class Mixing:
     classes = 4
     asks_for_zombies = True
 
